@@ -1,0 +1,1 @@
+"""A benchmark and a system in, scores, tables and plots out."""

@@ -1,0 +1,1 @@
+"""Files in, immutable book indexes out."""

@@ -1,0 +1,48 @@
+"""The book as everything after indexing sees it: final text, and offsets that point into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def _check_bounds(what: str, start: int, end: int) -> None:
+    if not 0 <= start < end:
+        raise ValueError(f"{what} has bounds [{start}, {end}); wanted 0 <= start < end")
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A marked division of the book: ``book.text[start:end]``, its heading included."""
+
+    title: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        _check_bounds(f"chapter {self.title!r}", self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a book: ``book.text[start:end]``, offsets in Unicode code points, half-open."""
+
+    number: int
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        _check_bounds(f"passage {self.number}", self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A book whose ``text`` is final; every offset anywhere points into it.
+
+    ``source`` is where it was read from (a path, an address or ``gutenberg:ID``).
+    """
+
+    id: str
+    title: str
+    text: str
+    source: str
+    chapters: tuple[Chapter, ...] = ()

@@ -1,0 +1,1 @@
+"""A question and passages in story order in, ranked answers out."""

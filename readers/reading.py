@@ -1,0 +1,65 @@
+"""What a reader is given, what it returns, and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question and the passages to answer it from, in story order."""
+
+    question: str
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a reading: ``passages[passage][start:end]``, in code points."""
+
+    passage: int
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.passage < 0 or not 0 <= self.start < self.end:
+            raise ValueError(f"span [{self.start}, {self.end}) of passage {self.passage}; wanted 0 <= start < end")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer; ``span`` is None for generated text.
+
+    ``score`` orders the answers of one reading; ``confidence`` in [0, 1] compares across readings.
+    """
+
+    text: str
+    score: float
+    confidence: float
+    span: Span | None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.confidence <= 1.0:
+            raise ValueError(f"confidence {self.confidence} of {self.text!r} is outside [0, 1]")
+
+
+class Reader(Protocol):
+    """Answers questions from passages; sees strings, never a book or an index."""
+
+    def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
+        """At most ``n_best`` answers per reading, best first; none where there is nothing to read.
+
+        Where an answer has a span, its text is exactly ``passages[span.passage][span.start:span.end]``,
+        and no two spans of one reading overlap.
+        """
+        ...
+
+
+class Ranker(Protocol):
+    """A reader that can also rank given candidates (used for MRR)."""
+
+    def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
+        """One score per candidate, larger is better: log-probability or similarity."""
+        ...

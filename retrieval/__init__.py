@@ -1,0 +1,1 @@
+"""A question and one book's index in, ranked passages out."""

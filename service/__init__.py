@@ -1,0 +1,1 @@
+"""HTTP and command line in, cited answers out."""

@@ -1,0 +1,1 @@
+"""Labelled questions in, checkpoints out."""
