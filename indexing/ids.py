@@ -1,0 +1,39 @@
+"""Book ids: short, plain, and safe as a folder's name and as a part of an address."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+from indexing.errors import StoryQAError
+
+LONGEST = 128
+_ID = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{LONGEST - 1}}}")
+
+
+class BadId(StoryQAError):
+    """A book id that is not a slug."""
+
+
+def check_id(id: str) -> str:
+    """``id`` itself; raises ``BadId``, with the nearest id that will do, when it is not a slug."""
+    if not _ID.fullmatch(id):
+        raise BadId(
+            f"{id!r} cannot be a book id: wanted at most {LONGEST} of a-z, 0-9, '.', '_' and '-', "
+            f"the first a letter or digit; {slug(id)!r} would do"
+        )
+    return id
+
+
+def slug(text: str) -> str:
+    """An id made from a title or a file's name: accents dropped, all else that is not plain a hyphen.
+
+    Where nothing plain is left (a title in another script), the id is ``book-`` and eight digits of
+    the text's SHA-256, so that different titles get different ids.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    plain = re.sub(r"['`]+", "", plain)
+    plain = re.sub(r"[^a-z0-9._-]+", "-", plain)
+    plain = re.sub(r"-{2,}", "-", plain).lstrip("._-")[:LONGEST].rstrip("._-")
+    return plain or f"book-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

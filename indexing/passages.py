@@ -1,0 +1,33 @@
+"""A text cut into passages of so many words, by exact offsets."""
+
+from __future__ import annotations
+
+import re
+
+from indexing.book import Passage
+
+_WORD = re.compile(r"\S+")
+
+
+def split(text: str, words: int = 200, overlap: int = 0) -> list[Passage]:
+    """Passages of ``words`` words, each beginning ``words - overlap`` words after the one before.
+
+    A word is a run of characters that are not spaces, and a passage reaches from the first
+    character of its first word to the last of its last, so with ``overlap=0`` every non-space
+    character lies in exactly one passage. The last passage may be shorter, and is never a part
+    of the one before it. A text without words has no passages.
+    """
+    if words < 1:
+        raise ValueError(f"passages of {words} words; wanted 1 or more")
+    if not 0 <= overlap < words:
+        raise ValueError(
+            f"passages of {words} words cannot overlap by {overlap}; wanted 0 <= overlap < words"
+        )
+    spans = [match.span() for match in _WORD.finditer(text)]
+    passages: list[Passage] = []
+    for first in range(0, len(spans), words - overlap):
+        last = min(first + words, len(spans)) - 1
+        passages.append(Passage(len(passages), spans[first][0], spans[last][1]))
+        if last == len(spans) - 1:
+            break
+    return passages
