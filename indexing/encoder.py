@@ -1,0 +1,137 @@
+"""Text to unit vectors: the shared backbone with mean pooling, or any Hugging Face encoder in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from indexing.backbone import NAME, SHA256, load_backbone, load_tokenizer
+from indexing.device import pick_device, pick_dtype
+from indexing.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
+BATCH_TOKENS = 4096
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors whose inner product is their similarity."""
+
+    name: str
+    hash: str
+    width: int
+
+    def encode(
+        self, texts: Sequence[str], on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        """Unit-norm vectors of shape (texts, width); text past the model's limit is not read.
+
+        ``on_progress`` is called with the number of texts encoded so far.
+        """
+        ...
+
+
+class TransformerEncoder:
+    """Mean of the last hidden states over all tokens, scaled to unit norm (Reimers and Gurevych 2019)."""
+
+    def __init__(self, name: str, hash: str, model: Any, tokenizer: Tokenizer, longest: int) -> None:
+        self.name, self.hash, self.width = name, hash, int(model.config.hidden_size)
+        self._longest = longest
+        self._tokenizer = tokenizer
+        self._device = pick_device()
+        self._model = model.to(self._device, pick_dtype(self._device))
+
+    def encode(
+        self, texts: Sequence[str], on_progress: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        """See ``Encoder.encode``; batches hold texts of about one length, so little padding is read."""
+        import numpy as np
+        import torch
+
+        vectors = np.zeros((len(texts), self.width), dtype=np.float32)
+        ids = [self._cut(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        done = 0
+        for batch in batches([len(i) for i in ids], BATCH_TOKENS):
+            longest = max(len(ids[i]) for i in batch)
+            inputs = torch.zeros((len(batch), longest), dtype=torch.long)
+            mask = torch.zeros((len(batch), longest), dtype=torch.long)
+            for row, i in enumerate(batch):
+                inputs[row, : len(ids[i])] = torch.tensor(ids[i])
+                mask[row, : len(ids[i])] = 1
+            with torch.inference_mode():
+                vectors[batch] = self._pool(inputs.to(self._device), mask.to(self._device)).cpu().numpy()
+            done += len(batch)
+            if on_progress is not None:
+                on_progress(done)
+        return vectors
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        return ids if len(ids) <= self._longest else [*ids[: self._longest - 1], ids[-1]]
+
+    def _pool(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Shapes (texts, tokens) to (texts, width), fp32."""
+        import torch
+
+        # Without padding there is nothing to mask, and attention takes its fastest path.
+        hidden = self._model(input_ids=ids, attention_mask=None if bool(mask.all()) else mask)
+        weights = mask.unsqueeze(-1).float()
+        mean = (hidden.last_hidden_state.float() * weights).sum(1) / weights.sum(1)
+        return torch.nn.functional.normalize(mean, dim=-1)
+
+
+def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Positions in batches of at most ``tokens`` padded tokens (one text at least), longest first."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    result: list[list[int]] = []
+    for i in order:
+        # Longest first: the first of a batch sets its padded width.
+        if not result or (len(result[-1]) + 1) * lengths[result[-1][0]] > tokens:
+            result.append([])
+        result[-1].append(i)
+    return result
+
+
+def _hash_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.json")):
+        digest.update(path.name.encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+@lru_cache
+def load_encoder(name: str = NAME) -> Encoder:
+    """The encoder of that name, loaded once per process: ``minilm`` or a folder of a Hugging Face encoder.
+
+    Raises ModelError where the folder is missing or holds no encoder.
+    """
+    if name == NAME:
+        return TransformerEncoder(name, SHA256, load_backbone(), load_tokenizer(), LONGEST)
+    folder = Path(name)
+    if not folder.is_dir():
+        raise ModelError(f"unknown encoder {name!r}; wanted {NAME!r} or the folder of a Hugging Face encoder")
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import AutoModel
+
+    try:
+        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # tokenizers raises bare Exception for a missing or broken file
+        raise ModelError(
+            f"{folder} holds no encoder that can be loaded ({error}); "
+            "wanted config.json, model.safetensors and tokenizer.json"
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    longest = min(int(getattr(model.config, "max_position_embeddings", LONGEST)), 512)
+    return TransformerEncoder(str(folder), _hash_folder(folder), model, tokenizer, longest)
