@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from indexing.errors import ModelError
@@ -17,43 +17,52 @@ from readers.reading import Answer, Reading, Span
 class _Sentence:
     span: Span
     text: str
-    counts: Mapping[str, int]
+    words: frozenset[str]
 
 
 class _Weights:
-    """Inverse document frequencies over the sentences of one reading; a sentence is a document."""
+    """What a word counts for: its squared idf over the sentences of one reading.
+
+    A sentence is a document and a bag of words a vector of idfs, so sums of weights are dot
+    products. ``math.fsum`` keeps them independent of the order of a set, which changes from one
+    process to the next.
+    """
 
     def __init__(self, sentences: Sequence[_Sentence]) -> None:
         self._sentences = len(sentences)
-        self._holding = Counter(word for sentence in sentences for word in sentence.counts)
+        self._holding = Counter(word for sentence in sentences for word in sentence.words)
 
-    def vector(self, counts: Mapping[str, int]) -> dict[str, float]:
-        """The unit-norm vector of a bag of words; empty where it has no word."""
-        raw = {
-            word: math.sqrt(n) * math.log1p(self._sentences / max(1, self._holding[word]))
-            for word, n in counts.items()
-        }
-        norm = math.sqrt(math.fsum(weight * weight for weight in raw.values()))
-        return {word: weight / norm for word, weight in raw.items()} if norm else {}
+    def sum(self, bag: frozenset[str]) -> float:
+        """The squared norm of the vector of a bag of words."""
+        return math.fsum(math.log1p(self._sentences / max(1, self._holding[word])) ** 2 for word in bag)
 
+    def covered(self, bag: frozenset[str], sentence: frozenset[str]) -> float:
+        """In [0, 1]: the share of the bag that stands in the sentence (its squared projection)."""
+        whole = self.sum(bag)
+        return self.sum(bag & sentence) / whole if whole else 0.0
 
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """In [0, 1]; 0 where either is empty. fsum: rounding must not decide a tie."""
-    cosine = math.fsum(weight * other[word] for word, weight in one.items() if word in other)
-    return min(1.0, cosine)
+    def cosine(self, bag: frozenset[str], sentence: frozenset[str]) -> float:
+        """In [0, 1]: the cosine between the two bags."""
+        norms = math.sqrt(self.sum(bag) * self.sum(sentence))
+        return min(1.0, self.sum(bag & sentence) / norms) if norms else 0.0
 
 
 def _sentences(reading: Reading) -> list[_Sentence]:
     """The sentences of all passages, in story order."""
     return [
-        _Sentence(Span(number, start, end), passage[start:end], Counter(words(passage[start:end])))
+        _Sentence(Span(number, start, end), passage[start:end], frozenset(words(passage[start:end])))
         for number, passage in enumerate(reading.passages)
         for start, end in sentence_spans(passage)
     ]
 
 
 class OverlapReader:
-    """Answers with whole sentences; confidence and score are their cosine similarity to the question."""
+    """Answers with whole sentences.
+
+    Score and confidence are the idf-weighted share of the question's words that the sentence
+    holds. On FairytaleQA train that found better sentences than the cosine (ROUGE-L .172 against
+    .151 over whole stories), which prefers the shortest sentence with one word in common.
+    """
 
     @classmethod
     def load(cls, argument: str | None = None) -> OverlapReader:
@@ -69,8 +78,8 @@ class OverlapReader:
     def _read(self, reading: Reading, n_best: int) -> list[Answer]:
         sentences = _sentences(reading)
         weights = _Weights(sentences)
-        question = weights.vector(Counter(words(reading.question)))
-        scored = [(_cosine(question, weights.vector(s.counts)), s) for s in sentences]
+        question = frozenset(words(reading.question))
+        scored = [(weights.covered(question, sentence.words), sentence) for sentence in sentences]
         scored.sort(key=lambda pair: -pair[0])  # stable: the earlier sentence wins a tie
         answers: dict[str, Answer] = {}
         for similarity, sentence in scored:
@@ -81,18 +90,18 @@ class OverlapReader:
         return list(answers.values())
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
-        """Per candidate, the best sentence's mean similarity to the question and to the candidate."""
+        """Per candidate, the best sentence's similarity to the question times that to the candidate."""
         sentences = _sentences(reading)
         weights = _Weights(sentences)
-        question = weights.vector(Counter(words(reading.question)))
-        vectors = [weights.vector(sentence.counts) for sentence in sentences]
-        relevance = [_cosine(question, vector) for vector in vectors]
+        question = frozenset(words(reading.question))
+        relevance = [weights.covered(question, sentence.words) for sentence in sentences]
         scores = []
         for candidate in candidates:
-            wanted = weights.vector(Counter(words(candidate)))
+            wanted = frozenset(words(candidate))
             found = (
-                (asked + _cosine(wanted, vector)) / 2
-                for asked, vector in zip(relevance, vectors, strict=True)
+                asked * weights.cosine(wanted, sentence.words)
+                for asked, sentence in zip(relevance, sentences, strict=True)
+                if asked
             )
             scores.append(max(found, default=0.0))
         return scores
