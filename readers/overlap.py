@@ -68,11 +68,15 @@ class OverlapReader:
     def load(cls, argument: str | None = None) -> OverlapReader:
         """Raises ``ModelError`` for any argument: there is no model to name."""
         if argument is not None:
-            raise ModelError(f"the reader 'overlap' has no model, so {argument!r} means nothing; write overlap")
+            raise ModelError(
+                f"the reader 'overlap' has no model, so {argument!r} means nothing; write overlap"
+            )
         return cls()
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """The ``n_best`` most similar sentences, each text once; a tie goes to the earlier sentence."""
+        if n_best < 1:
+            raise ValueError(f"n_best {n_best}; wanted at least 1")
         return [self._read(reading, n_best) for reading in readings]
 
     def _read(self, reading: Reading, n_best: int) -> list[Answer]:

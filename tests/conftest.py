@@ -1,0 +1,53 @@
+"""What all tests share: tiny models, the user's copy of the data sets, and no model hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Before anything imports huggingface_hub, which reads it once: tests never reach for the hub.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+DATA = os.environ.get("STORYQA_DATA")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if DATA is None:
+        absent = pytest.mark.skip(reason="STORYQA_DATA names no folder with the data sets")
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder with the data sets as their publishers lay them out; for tests marked ``data``."""
+    assert DATA is not None, "a test that uses data_folder must be marked data"
+    return Path(DATA)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny question-answering model."""
+    import tiny_models  # here: importing torch takes seconds that most test files need not spend
+
+    return tiny_models.save_bert(tmp_path_factory.mktemp("models") / "bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny encoder-decoder with relative positions."""
+    import tiny_models
+
+    return tiny_models.save_t5(tmp_path_factory.mktemp("models") / "t5")
+
+
+@pytest.fixture(scope="session")
+def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny encoder-decoder with absolute positions and a forced first token."""
+    import tiny_models
+
+    return tiny_models.save_bart(tmp_path_factory.mktemp("models") / "bart")

@@ -1,0 +1,170 @@
+"""What every reader of the table promises."""
+
+from __future__ import annotations
+
+import random
+from importlib.resources import files
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from readers import READERS, open_reader
+from readers.reading import Answer, Reading
+
+FERRY = (
+    "Maud carried the blue lamp over the hill. The ferryman could not see the far bank without it.",
+    "One night it rained so hard that the river took the landing! She hid the lamp in a hollow oak and "
+    "walked home in the dark, singing to herself because there was nobody else to sing to.",
+    "The door stood open. Her sisters had gone after a white goose that spoke like a judge.",
+)
+READINGS = (
+    Reading("Where did Maud hide the lamp?", FERRY),
+    Reading("Who spoke like a judge?", FERRY[2:]),
+    Reading("Why could the ferryman not see?", FERRY[:1]),
+    Reading("What took the landing?", tuple(reversed(FERRY))),
+    Reading("Where did Maud hide the lamp?", FERRY[:2]),
+)
+LONG = " ".join(random.Random(7).choices(" ".join(FERRY).split(), k=5_000))
+ODD = {
+    "no question": Reading("", FERRY),
+    "a question of spaces": Reading(" \n ", FERRY),
+    "a question of 1,000 words": Reading("where did she go and " * 200, FERRY),
+    "an empty passage among others": Reading("Who laughed?", ("", FERRY[0], "  \n ")),
+    "a passage of 5,000 words": Reading("What was hollow?", (FERRY[0], LONG)),
+    "one word of 5,000 letters": Reading("Who?", ("o" * 5_000,)),
+    "fifty passages": Reading("Who sang?", tuple(FERRY[i % 3] for i in range(50))),
+    "emoji": Reading("Who is \U0001f980?", ("The \U0001f980\U0001f3fd\u200d\U0001f30a waved. \U0001f642!",)),
+    "right to left": Reading("من أغلق الباب؟", ("أغلقت مريم الباب ثم نامت.", "הדלת נשארה סגורה.")),
+    "letters in two code points": Reading(
+        "Who is Zoe\u0308?", ("Zoe\u0308 is the baker\u2019s nie\u0301ce.",)
+    ),
+    "punctuation alone": Reading("?", ("... --- !!!",)),
+    "no text of its own": Reading("\x00\ufffd", ("\u200b\ufeff \x07 \ufffd",)),
+}
+NOTHING = {
+    "no passages": Reading("Who?", ()),
+    "empty passages": Reading("Who?", ("", "")),
+    "passages of spaces": Reading("Who?", (" ", "\n\t\u00a0")),
+}
+NAMES = {
+    "overlap": "overlap",
+    "span, shipped": "span",
+    "span": "span:{tiny_bert}",
+    "seq2seq, T5": "seq2seq:{tiny_t5}",
+    "seq2seq, BART": "seq2seq:{tiny_bart}",
+    "seq2seq, beams": "seq2seq:{tiny_t5}@beams=3",
+}
+
+
+@pytest.fixture(params=NAMES)
+def reader(request: pytest.FixtureRequest) -> Any:
+    name = NAMES[request.param]
+    if name == "span" and not (files("readers.weights") / "span.safetensors").is_file():
+        pytest.skip("the span reader's weights are not shipped yet")
+    folders = {f: request.getfixturevalue(f) for f in ("tiny_bert", "tiny_t5", "tiny_bart") if f in name}
+    return open_reader(name.format(**folders))
+
+
+def same(some: list[Answer], others: list[Answer]) -> bool:
+    """Equal but for rounding: padding changes the order in which a GPU or BLAS adds."""
+    return [(a.text, a.span) for a in some] == [(a.text, a.span) for a in others] and (
+        [a.score for a in some] == pytest.approx([a.score for a in others], rel=1e-3, abs=1e-4)
+    )
+
+
+def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
+    assert len(answers) <= n_best
+    assert [a.score for a in answers] == sorted((a.score for a in answers), reverse=True)
+    for answer in answers:
+        assert answer.text.strip()
+        assert 0.0 <= answer.confidence <= 1.0
+        if answer.span is not None:
+            passage = reading.passages[answer.span.passage]
+            assert answer.text == passage[answer.span.start : answer.span.end]
+    spans = [answer.span for answer in answers if answer.span is not None]
+    for one, other in combinations(spans, 2):
+        assert one.passage != other.passage or one.end <= other.start or other.end <= one.start
+
+
+def test_every_reader_of_the_table_is_under_contract() -> None:
+    assert {name.partition(":")[0] for name in NAMES.values()} == set(READERS)
+
+
+@pytest.mark.parametrize("n_best", [1, 2, 10])
+def test_answers_stand_where_their_spans_say_best_first(reader: Any, n_best: int) -> None:
+    for reading, answers in zip(READINGS, reader.read(READINGS, n_best), strict=True):
+        assert answers
+        check(reading, answers, n_best)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_texts_are_read_like_any_other(reader: Any, name: str) -> None:
+    [answers] = reader.read([ODD[name]], 3)
+    check(ODD[name], answers, 3)
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_no_answer_where_there_is_nothing_to_read(reader: Any, name: str) -> None:
+    assert reader.read([NOTHING[name]], 3) == [[]]
+
+
+def test_no_readings_have_no_answers(reader: Any) -> None:
+    assert reader.read([], 3) == []
+
+
+def test_fewer_than_one_answer_is_refused(reader: Any) -> None:
+    with pytest.raises(ValueError, match="n_best 0"):
+        reader.read(READINGS, 0)
+
+
+def test_a_batch_answers_as_one_reading_at_a_time(reader: Any) -> None:
+    mixed = [*READINGS, *NOTHING.values(), ODD["a passage of 5,000 words"]]
+    for reading, together in zip(mixed, reader.read(mixed, 2), strict=True):
+        [alone] = reader.read([reading], 2)
+        assert same(alone, together), reading.question
+
+
+def test_the_order_of_readings_does_not_matter(reader: Any) -> None:
+    forwards = reader.read(READINGS, 2)
+    backwards = reader.read(READINGS[::-1], 2)[::-1]
+    assert all(map(same, forwards, backwards))
+
+
+def test_reading_twice_gives_the_same(reader: Any) -> None:
+    assert reader.read(READINGS, 3) == reader.read(READINGS, 3)
+
+
+def test_the_best_answer_does_not_depend_on_how_many_are_wanted(reader: Any) -> None:
+    best, several = reader.read(READINGS, 1), reader.read(READINGS, 3)
+    assert all(same(one, more[:1]) for one, more in zip(best, several, strict=True))
+
+
+def test_each_candidate_is_ranked_by_itself(reader: Any) -> None:
+    candidates = [
+        "a hollow oak",
+        "",
+        "the ferryman",
+        "Nobody answered, for nobody knew the law.",
+        "a hollow oak",
+    ]
+    scores = reader.rank(READINGS[0], candidates)
+    assert scores[0] == pytest.approx(scores[4], rel=1e-4)
+    assert reader.rank(READINGS[0], candidates[::-1]) == pytest.approx(scores[::-1], rel=1e-3, abs=1e-4)
+    for candidate, score in zip(candidates, scores, strict=True):
+        assert reader.rank(READINGS[0], [candidate]) == pytest.approx([score], rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", [*ODD, *NOTHING])
+def test_ranking_odd_texts_gives_a_number_per_candidate(reader: Any, name: str) -> None:
+    scores = reader.rank({**ODD, **NOTHING}[name], ["Maud", "\U0001f980", "word " * 300])
+    assert len(scores) == 3
+    assert all(isinstance(score, float) and score == score for score in scores)
+
+
+def test_no_candidates_have_no_ranks(reader: Any) -> None:
+    assert reader.rank(READINGS[0], []) == []
+
+
+def test_a_reader_is_opened_once(tiny_t5: Any) -> None:
+    assert open_reader(f"seq2seq:{tiny_t5}") is open_reader(f"seq2seq:{tiny_t5}")
