@@ -1,1 +1,25 @@
 """A question and one book's index in, ranked passages out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from indexing.tables import resolve
+
+if TYPE_CHECKING:
+    from indexing.index import BookIndex
+    from retrieval.hits import Retriever
+
+RETRIEVERS = {
+    "tfidf": "retrieval.sparse:TfidfRetriever",
+    "bm25": "retrieval.sparse:Bm25Retriever",
+    "dense": "retrieval.dense:DenseRetriever",
+    "hybrid": "retrieval.hybrid:HybridRetriever",
+}
+DEFAULT_RETRIEVER = "hybrid"
+
+
+def open_retriever(name: str, index: BookIndex) -> Retriever:
+    """The retriever of that name, bound to one book; raises UnknownName with the choices."""
+    retriever: Retriever = resolve("retriever", name, RETRIEVERS)(index)
+    return retriever

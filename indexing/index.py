@@ -1,0 +1,192 @@
+"""One book's published build, opened: text, passages, sparse weights and vectors, all memory-mapped."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from indexing.book import Book, Chapter, Passage
+from indexing.codepoints import unpack
+from indexing.encoder import Encoder, load_encoder
+from indexing.manifest import Manifest, read_manifest, text_sha256
+from indexing.sparse import POSTING, SparseIndex
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from indexing.dense import DenseIndex
+
+VECTORS = "vectors.faiss"
+
+
+class PassageTable(Sequence[Passage]):
+    """The passages of a book in order, made from their offsets as they are asked for."""
+
+    def __init__(self, bounds: NDArray[np.int64], manifest: Manifest) -> None:
+        self._bounds = bounds
+        self._manifest = manifest
+
+    def __len__(self) -> int:
+        return len(self._bounds)
+
+    @overload
+    def __getitem__(self, number: int) -> Passage: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Passage]: ...
+    def __getitem__(self, number: int | slice) -> Passage | list[Passage]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        start, end = self._bounds[number].tolist()
+        if not 0 <= start < end <= self._manifest.counts.characters:
+            raise self._manifest.mismatch(f"passage {number} has bounds [{start}, {end})")
+        return Passage(number % len(self), start, end)
+
+    def __iter__(self) -> Iterator[Passage]:
+        return (self[number] for number in range(len(self)))
+
+    def until(self, offset: int | None) -> int:
+        """How many passages, counted from the first, end at ``offset`` or earlier; None is the book's end."""
+        if offset is None:
+            return len(self)
+        return int(self._bounds[:, 1].searchsorted(offset, side="right"))
+
+
+class BookIndex:
+    """An immutable build, bound to the files it was opened from even after the store replaced them.
+
+    Opening checks the manifest and every file's size, and maps the files; nothing is read until it
+    is used. Threads may share an index. Raises IndexMismatch, which names the command that repairs it.
+    """
+
+    def __init__(self, directory: Path, id: str) -> None:
+        self.manifest = read_manifest(directory, id)
+        self._files = {name: self._map(directory / name) for name in self.manifest.files}
+        counts = self.manifest.counts
+        bounds = self._array("passages", "<i8", (counts.passages, 2))
+        self.passages = PassageTable(bounds, self.manifest)
+        self.sparse = SparseIndex(
+            self._array("vocabulary", "u1", None),
+            self._array("terms", "<u8", (3, counts.terms + 1)),
+            self._array("postings", POSTING, (counts.postings,)),
+            counts.passages,
+            self.manifest.mismatch,
+        )
+        self._windows = self._array("windows", "<i4", (counts.passages + 1,))
+        self._text = self._array("text", None, (counts.characters,))
+        if VECTORS not in self._files:
+            raise self.manifest.mismatch(f"it has no {VECTORS}")
+
+    @property
+    def id(self) -> str:
+        return self.manifest.id
+
+    @property
+    def title(self) -> str:
+        return self.manifest.title
+
+    @property
+    def chapters(self) -> tuple[Chapter, ...]:
+        return self.manifest.chapters
+
+    @property
+    def version(self) -> str:
+        """Short content hash: the same for the same text, indexed the same way."""
+        return self.manifest.version
+
+    @property
+    def characters(self) -> int:
+        """Length of the text in code points."""
+        return self.manifest.counts.characters
+
+    def text(self, start: int, end: int) -> str:
+        """``book.text[start:end]`` for offsets that are not negative, without reading the rest."""
+        try:
+            return unpack(self._text[start:end])
+        except UnicodeDecodeError as error:
+            raise self.manifest.mismatch(f"its text is damaged ({error})") from error
+
+    @cached_property
+    def book(self) -> Book:
+        """The whole book, its text read on first use and kept."""
+        manifest = self.manifest
+        text = self.text(0, self.characters)
+        return Book(manifest.id, manifest.title, text, manifest.source, manifest.chapters)
+
+    @cached_property
+    def dense(self) -> DenseIndex:
+        """The vectors; their SHA-256 is checked on first use, because FAISS must not parse damaged bytes."""
+        from indexing.dense import DenseIndex
+
+        file = self._files[VECTORS]
+        if hashlib.sha256(file.data).hexdigest() != self.manifest.files[VECTORS].sha256:
+            raise self.manifest.mismatch(f"{VECTORS} is damaged (its SHA-256 differs)")
+        return DenseIndex(file, self._windows, self.manifest.width, self.manifest.mismatch)
+
+    def encoder(self) -> Encoder:
+        """The encoder that the vectors were made with; IndexMismatch when its weights are others by now."""
+        encoder = load_encoder(self.manifest.settings.encoder)
+        if encoder.hash != self.manifest.encoder_hash:
+            raise self.manifest.mismatch(
+                f"it was built with other weights of the encoder {encoder.name!r} "
+                f"({self.manifest.encoder_hash[:12]}, now {encoder.hash[:12]})"
+            )
+        return encoder
+
+    def verify(self) -> list[str]:
+        """What is wrong with the files, read from end to end; an empty list when nothing is."""
+        problems = [
+            f"{name} is damaged (its SHA-256 differs)"
+            for name, record in self.manifest.files.items()
+            if hashlib.sha256(self._files[name].data).hexdigest() != record.sha256
+        ]
+        if not problems and text_sha256(self.book.text) != self.manifest.text_sha256:
+            problems.append("the text is not the one that the manifest names")
+        return problems
+
+    def _map(self, path: Path) -> NDArray[np.uint8]:
+        import numpy as np
+
+        wanted = self.manifest.files[path.name].bytes
+        try:
+            with path.open("rb") as file:
+                mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
+            raise self.manifest.mismatch(f"{path.name} cannot be read ({error})") from error
+        if len(mapped) != wanted:
+            raise self.manifest.mismatch(f"{path.name} has {len(mapped)} bytes, wanted {wanted}")
+        return np.frombuffer(mapped, dtype=np.uint8)
+
+    def _array(self, name: str, dtype: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
+        """The mapped npy file ``name`` as an array, of the dtype and shape wanted where they are given."""
+        import numpy as np
+
+        try:
+            array = npy_view(self._files[f"{name}.npy"])
+        except (KeyError, ValueError) as error:
+            raise self.manifest.mismatch(f"{name}.npy cannot be read ({error})") from error
+        right_kind = array.dtype == np.dtype(dtype) if dtype is not None else array.dtype.kind == "u"
+        if not right_kind or (shape is not None and array.shape != shape):
+            raise self.manifest.mismatch(f"{name}.npy holds {array.dtype} of shape {array.shape}")
+        return array
+
+
+def npy_view(file: NDArray[np.uint8]) -> NDArray[Any]:
+    """The array that the bytes of an npy file hold, without a copy; ValueError where they hold none."""
+    import numpy as np
+
+    header = io.BytesIO(file[:1024].tobytes())
+    try:
+        if np.lib.format.read_magic(header) != (1, 0):
+            raise ValueError("not version 1.0 of the npy format")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(header)
+        if fortran or dtype.hasobject:
+            raise ValueError(f"unexpected {dtype}")
+        return np.ndarray(shape, dtype, buffer=file, offset=header.tell())
+    except Exception as error:  # numpy's parser raises many kinds of error when a header is damaged
+        raise ValueError(f"no npy array: {error}") from error

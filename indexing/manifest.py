@@ -1,0 +1,169 @@
+"""What a build says about itself: the manifest beside its files, and the settings it was made with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from indexing.book import Book, Chapter
+from indexing.errors import IndexMismatch, StoryQAError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+WINDOW_WORDS = 80
+WINDOW_STEP = 60
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """How a book is indexed: words per passage, words two neighbours share, name or folder of the encoder."""
+
+    words: int = 200
+    overlap: int = 0
+    encoder: str = "minilm"
+
+    def __post_init__(self) -> None:
+        if self.words < 1:
+            raise StoryQAError(f"passages of {self.words} words; wanted 1 or more")
+        if not 0 <= self.overlap < self.words:
+            raise StoryQAError(
+                f"passages of {self.words} words cannot overlap by {self.overlap}; "
+                "wanted 0 <= overlap < words"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One file of a build: its size in bytes and its SHA-256."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much of everything a build holds."""
+
+    characters: int
+    words: int
+    passages: int
+    terms: int
+    postings: int
+    windows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything about a build but its arrays; ``key`` is the content hash that ``content_key`` gives."""
+
+    id: str
+    title: str
+    source: str
+    chapters: tuple[Chapter, ...]
+    key: str
+    settings: BuildSettings
+    encoder_hash: str
+    width: int
+    window_words: int
+    window_step: int
+    text_sha256: str
+    counts: Counts
+    files: Mapping[str, FileRecord]
+    built_at: str
+    build_seconds: float
+
+    @property
+    def version(self) -> str:
+        """Twelve hex digits that change exactly when the content or the way it is indexed does."""
+        return self.key[:12]
+
+    @property
+    def bytes(self) -> int:
+        """What the build's files take on disk, this manifest apart."""
+        return sum(record.bytes for record in self.files.values())
+
+    def repair(self) -> str:
+        """The command that builds this index anew."""
+        options = ["--id", self.id]
+        usual = BuildSettings()
+        if self.settings.words != usual.words:
+            options += ["--words", str(self.settings.words)]
+        if self.settings.overlap != usual.overlap:
+            options += ["--overlap", str(self.settings.overlap)]
+        if self.settings.encoder != usual.encoder:
+            options += ["--encoder", self.settings.encoder]
+        return shlex.join(["storyqa", "index", self.source, *options, "--force"])
+
+    def mismatch(self, problem: str) -> IndexMismatch:
+        """The error for a build that is not what this manifest says."""
+        return IndexMismatch(f"the index of {self.id!r}: {problem}; rebuild it: {self.repair()}")
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 of the text's UTF-8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
+    """SHA-256 of all that a build depends on, so that equal keys mean nothing is to be done.
+
+    ``book.source`` is not part of it: a library that was moved need not be indexed again.
+    """
+    content = {
+        "format": FORMAT,
+        "title": book.title,
+        "text": text_sha256(book.text),
+        "chapters": [asdict(chapter) for chapter in book.chapters],
+        "settings": asdict(settings),
+        "encoder": encoder_hash,
+        "windows": [WINDOW_WORDS, WINDOW_STEP],
+    }
+    return _digest(content)
+
+
+def write_manifest(manifest: Manifest, directory: Path) -> None:
+    """Write ``manifest.json`` with its format version and a checksum of all else in it."""
+    content = {"format": FORMAT, **asdict(manifest)}
+    text = json.dumps({**content, "checksum": _digest(content)}, indent=1)
+    (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def read_manifest(directory: Path, id: str) -> Manifest:
+    """The manifest of the build of ``id`` in ``directory``; or IndexMismatch."""
+    repair = f"rebuild it: storyqa index SOURCE --id {id} --force"
+    path = directory / MANIFEST
+    try:
+        content = json.loads(path.read_bytes())
+        given = content["format"]
+        checksum = content.pop("checksum")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexMismatch(f"the index of {id!r}: {path} cannot be read ({error}); {repair}") from error
+    if given != FORMAT:
+        raise IndexMismatch(
+            f"the index of {id!r} is in format {given!r} and this storyqa reads format {FORMAT}; {repair}"
+        )
+    if checksum != _digest(content):
+        raise IndexMismatch(f"the index of {id!r}: {path} is damaged (its checksum differs); {repair}")
+    manifest = _parse(content)
+    if manifest.id != id:
+        raise IndexMismatch(f"the index of {id!r}: {path} is of {manifest.id!r}; {repair}")
+    return manifest
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _parse(content: dict[str, Any]) -> Manifest:
+    fields = {name: value for name, value in content.items() if name != "format"}
+    fields["chapters"] = tuple(Chapter(**chapter) for chapter in fields["chapters"])
+    fields["settings"] = BuildSettings(**fields["settings"])
+    fields["counts"] = Counts(**fields["counts"])
+    fields["files"] = {name: FileRecord(**record) for name, record in fields["files"].items()}
+    return Manifest(**fields)

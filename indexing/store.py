@@ -1,0 +1,204 @@
+"""The store: the only thing that knows where builds live, and that replaces one by another in a single step.
+
+Layout: ``books/ID/BUILD/`` holds a build, ``books/ID/current`` the name of the one that serves, and
+``locks/ID`` is locked by the process that changes the book. A build is written beside the old one,
+flushed, and published by renaming a new ``current`` over the old; whoever opens the book meets the old
+build or the new one. An open index keeps its files mapped, so it goes on working when its build is removed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fcntl
+import logging
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from indexing.errors import IndexMismatch, UnknownBook
+from indexing.ids import BadId, check_id
+from indexing.index import BookIndex
+from indexing.manifest import Manifest, read_manifest
+from indexing.write import flush
+
+log = logging.getLogger(__name__)
+
+_CURRENT = "current"
+_ATTEMPTS = 5
+_T = TypeVar("_T")
+
+
+class IndexStore:
+    """The indexes of many books in one folder, which need not exist before the first one is published."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+        self._books = self.root / "books"
+
+    def ids(self) -> list[str]:
+        """The ids of all books that can be opened, sorted."""
+        return sorted(pointer.parent.name for pointer in self._books.glob(f"*/{_CURRENT}"))
+
+    def __contains__(self, id: str) -> bool:
+        return self._pointer(id).is_file()
+
+    def current(self, id: str) -> str:
+        """The name of the build that serves now: another one whenever the book was indexed anew.
+
+        Raises UnknownBook, with the ids that look like ``id``.
+        """
+        try:
+            check_id(id)
+            name = self._pointer(id).read_text(encoding="utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError, BadId) as error:
+            raise self._unknown(id) from error
+        except (OSError, ValueError) as error:
+            raise _unreadable(id, error) from error
+        if not name or name != Path(name).name:
+            raise _unreadable(id, f"{self._pointer(id)} names no build")
+        return name
+
+    def open(self, id: str) -> BookIndex:
+        """The book's current index; raises UnknownBook, or IndexMismatch with the command that repairs it."""
+        return self._read(id, lambda directory: BookIndex(directory, id))
+
+    def manifest(self, id: str) -> Manifest:
+        """What the book's current index says about itself; raises as ``open`` does."""
+        return self._read(id, lambda directory: read_manifest(directory, id))
+
+    def verify(self, id: str) -> list[str]:
+        """What is wrong with the book's current index, read from end to end; empty when nothing is.
+
+        Raises UnknownBook.
+        """
+        try:
+            return self.open(id).verify()
+        except IndexMismatch as error:
+            return [str(error)]
+
+    def remove(self, id: str) -> None:
+        """Take the book out of the store; raises UnknownBook."""
+        self.current(id)
+        with self.claim(id) as claim:
+            claim.withdraw()
+
+    def sweep(self) -> None:
+        """Delete what killed processes left behind; books that a process is at work on are let be."""
+        for folder in self._books.glob("*/"):
+            if _leftovers(folder):
+                with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
+                    claim.sweep()
+
+    @contextmanager
+    def claim(self, id: str, wait: bool = True) -> Iterator[Claim]:
+        """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
+
+        The claim ends with the process, however that ends.
+        """
+        locks = self.root / "locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
+        with (locks / check_id(id)).open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not wait:
+                    raise
+                log.info("waiting for another process that indexes %s", id)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield Claim(self._books / id)
+
+    def _pointer(self, id: str) -> Path:
+        return self._books / id / _CURRENT
+
+    def _read(self, id: str, read: Callable[[Path], _T]) -> _T:
+        for _ in range(_ATTEMPTS):
+            name = self.current(id)
+            try:
+                return read(self._books / id / name)
+            except IndexMismatch:
+                # The build may have been replaced and removed since its name was read.
+                if self.current(id) == name:
+                    raise
+        raise _unreadable(id, f"it was replaced {_ATTEMPTS} times while it was opened")
+
+    def _unknown(self, id: str) -> UnknownBook:
+        ids = self.ids()
+        near = tuple(difflib.get_close_matches(id.lower(), ids, n=3))
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
+        elif ids:
+            hint = "see what there is with: storyqa books"
+        else:
+            hint = "the store is empty; fill it with: storyqa index PATH"
+        return UnknownBook(f"unknown book {id!r}; {hint}", near)
+
+
+class Claim:
+    """What may be done to a book by the process that has claimed it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def publish(self, write: Callable[[Path], Manifest]) -> Manifest:
+        """Have ``write`` fill an empty folder, flushed, and make it the book's current build.
+
+        When ``write`` raises, or the process dies, the build before it still serves.
+        """
+        self.sweep()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        token = secrets.token_hex(4)
+        workspace = self._folder / f".new-{token}"
+        workspace.mkdir()
+        try:
+            manifest = write(workspace)
+            build = f"{manifest.version}-{token}"
+            workspace.rename(self._folder / build)
+            flush(self._folder)
+            self._point_to(build)
+        finally:
+            self.sweep()
+        return manifest
+
+    def withdraw(self) -> None:
+        """Make the book unknown and delete its builds."""
+        (self._folder / _CURRENT).unlink(missing_ok=True)
+        if self._folder.is_dir():
+            flush(self._folder)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Delete everything of the book's but its current build."""
+        for path in _leftovers(self._folder):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty while a build serves
+            self._folder.rmdir()
+
+    def _point_to(self, build: str) -> None:
+        pointer = self._folder / f".{_CURRENT}"
+        pointer.write_text(build + "\n", encoding="utf-8")
+        flush(pointer)
+        pointer.replace(self._folder / _CURRENT)
+        flush(self._folder)
+        flush(self._folder.parent)
+
+
+def _leftovers(folder: Path) -> list[Path]:
+    """What lies in a book's folder beside ``current`` and the build that it names."""
+    try:
+        name = (folder / _CURRENT).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        name = ""
+    except (OSError, ValueError):
+        return []  # which build serves cannot be known, so none is deleted
+    if not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if path.name not in (_CURRENT, name)]
+
+
+def _unreadable(id: str, problem: object) -> IndexMismatch:
+    repair = f"storyqa index SOURCE --id {id} --force"
+    return IndexMismatch(f"the index of {id!r}: {problem}; rebuild it: {repair}")

@@ -1,0 +1,121 @@
+"""One book's build, written to a directory: a pure function of the book, the settings and the encoder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexing.book import Book
+from indexing.codepoints import pack
+from indexing.dense import faiss_module, flat_index, windows
+from indexing.encoder import Encoder
+from indexing.errors import SourceError
+from indexing.manifest import (
+    WINDOW_STEP,
+    WINDOW_WORDS,
+    BuildSettings,
+    Counts,
+    FileRecord,
+    Manifest,
+    content_key,
+    text_sha256,
+    write_manifest,
+)
+from indexing.passages import split
+from indexing.sparse import sparse_arrays
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def write_build(
+    book: Book,
+    settings: BuildSettings,
+    encoder: Encoder,
+    directory: Path,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Manifest:
+    """Index ``book`` into the empty ``directory``, flushed to disk; ``on_progress(windows done, of)``.
+
+    Raises SourceError for a book without words.
+    """
+    import numpy as np
+
+    started = time.perf_counter()
+    passages = split(book.text, settings.words, settings.overlap)
+    if not passages:
+        raise SourceError(f"{book.source} has no words to index")
+    texts, begins = windows(book.text, passages)
+    arrays: dict[str, NDArray[np.generic]] = {
+        "text": pack(book.text),
+        "passages": np.array([(p.start, p.end) for p in passages], dtype="<i8"),
+        "windows": begins,
+        **sparse_arrays([book.text[p.start : p.end] for p in passages]),
+    }
+    for name, array in arrays.items():
+        np.save(directory / f"{name}.npy", array, allow_pickle=False)
+    vectors = _encode(encoder, texts, on_progress)
+    faiss_module().write_index(flat_index(vectors), str(directory / "vectors.faiss"))
+    manifest = Manifest(
+        id=book.id,
+        title=book.title,
+        source=book.source,
+        chapters=book.chapters,
+        key=content_key(book, settings, encoder.hash),
+        settings=settings,
+        encoder_hash=encoder.hash,
+        width=encoder.width,
+        window_words=WINDOW_WORDS,
+        window_step=WINDOW_STEP,
+        text_sha256=text_sha256(book.text),
+        counts=Counts(
+            characters=len(book.text),
+            words=len(book.text.split()),
+            passages=len(passages),
+            terms=arrays["terms"].shape[1] - 1,
+            postings=len(arrays["postings"]),
+            windows=len(texts),
+        ),
+        files={path.name: _record(path) for path in sorted(directory.iterdir())},
+        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        build_seconds=round(time.perf_counter() - started, 3),
+    )
+    write_manifest(manifest, directory)
+    for path in (*directory.iterdir(), directory):
+        flush(path)
+    return manifest
+
+
+def _encode(
+    encoder: Encoder, texts: list[str], on_progress: Callable[[int, int], None] | None
+) -> NDArray[np.float32]:
+    import numpy as np
+
+    if on_progress is None:
+        vectors = encoder.encode(texts)
+    else:
+        on_progress(0, len(texts))
+        vectors = encoder.encode(texts, lambda done: on_progress(done, len(texts)))
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"the encoder {encoder.name} gave vectors that are not numbers")
+    return vectors
+
+
+def _record(path: Path) -> FileRecord:
+    with path.open("rb") as file:
+        return FileRecord(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def flush(path: Path) -> None:
+    """Have the disk hold what was written to a file, or the names in a folder, before going on."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
