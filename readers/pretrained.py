@@ -27,8 +27,8 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
     """The model (fp32, on the CPU, eval mode) and the tokenizer of ``name``.
 
     ``auto_class`` is a name in transformers, such as ``"AutoModelForSeq2SeqLM"``. Raises ModelError
-    where files are missing or broken, or where some weights of that class are not in them:
-    transformers would fill those at random and go on.
+    where files are missing or broken. That includes weights that this class has and the files have
+    not, and a tokenizer: transformers would make up either and go on.
     """
     import torch
     import transformers
@@ -47,6 +47,12 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
     finally:
         if quiet:
             transformers.utils.logging.enable_progress_bar()
+    letters = tokenizer("question", add_special_tokens=False)["input_ids"]
+    if not letters or tokenizer.unk_token_id in letters:
+        raise ModelError(
+            f"{name!r} has no tokenizer that reads plain letters; save the model's own beside it "
+            "with tokenizer.save_pretrained"
+        )
     missing = sorted(found["missing_keys"])
     if missing:
         raise ModelError(

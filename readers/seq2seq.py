@@ -74,12 +74,13 @@ class Seq2SeqReader:
                 raise ModelError(f"{beams!r} beams for {name!r}; wanted a number from 1 to {MOST_BEAMS}")
             settings = {"num_beams": int(beams), **settings}
         config = load_config(name)
-        if any("QuestionAnswering" in architecture for architecture in config.architectures or ()):
+        kind = ", ".join(config.architectures or [config.model_type])
+        if "QuestionAnswering" in kind:
             raise ModelError(f"{name!r} extracts spans and generates nothing; write span:{name}")
         if not config.is_encoder_decoder:
             raise ModelError(
-                f"{name!r} is a {config.model_type} model, not an encoder-decoder; {FORM} wants one "
-                "such as T5 or BART (question-answering models: span:PATH_OR_NAME)"
+                f"{name!r} is a {kind}, not an encoder-decoder; {FORM} wants one "
+                "such as a whole T5 or BART (question-answering models: span:PATH_OR_NAME)"
             )
         return cls(*load_pretrained("AutoModelForSeq2SeqLM", name), **settings)
 

@@ -141,10 +141,10 @@ def save_bart(folder: Path) -> Path:
         decoder_ffn_dim=64,
         max_position_embeddings=LONGEST,
         init_std=0.3,
-        forced_bos_token_id=0,
     )
     model = BartForConditionalGeneration(config)
     # A summariser's habits, as published BARTs have them; an answer must not inherit them.
+    model.generation_config.forced_bos_token_id = 0
     model.generation_config.min_length = 20
     model.generation_config.no_repeat_ngram_size = 3
     model.save_pretrained(folder)
