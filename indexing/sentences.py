@@ -14,26 +14,14 @@ _END = re.compile(
 _LAST_WORD = re.compile(r"[^\W_](?:[\w.'\u2019]*[^\W_])?$")
 
 # A name, a number or more of the same sentence follows these.
-_ABBREVIATIONS = """
-    mr mrs ms messrs mme mlle mlles dr prof rev revd hon st ste sr fr capt captn cpt col gen lt lieut maj sgt
-    cmdr adm gov pres sen rep supt vs viz cf eg ie e.g i.e al ibid mt ft approx
-""".split()
-_BEFORE_NUMBERS = (
-    "no",
-    "nos",
-    "vol",
-    "vols",
-    "chap",
-    "ch",
-    "p",
-    "pp",
-    "fig",
-    "figs",
-    "sec",
-    "art",
-    "l",
-    "ll",
+_ABBREVIATIONS = frozenset(
+    re.findall(
+        r"\S+",
+        """mr mrs ms messrs mme mlle mlles dr prof rev revd hon st ste sr fr capt captn cpt col gen lt lieut
+        maj sgt cmdr adm gov pres sen rep supt vs viz cf eg ie e.g i.e al ibid mt ft approx""",
+    )
 )
+_BEFORE_NUMBERS = frozenset(re.findall(r"\S+", "no nos vol vols chap ch p pp fig figs sec art l ll"))
 _CLOCK = ("a.m", "p.m", "a.d", "b.c")
 _LONGEST_SPEAKER = 40
 

@@ -1,0 +1,114 @@
+"""Bytes to clean text: the encoding found, line ends and accents made uniform, control characters dropped."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+from indexing.errors import SourceError
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_STRAY = re.compile("[\udc80-\udcff]")
+_HIGH = bytes(range(128, 256))
+_WESTERN_SHARE = 0.05  # of a text's bytes; western languages in one byte per letter stay below it
+_SAMPLE = 64_000  # bytes shown to the detector
+
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]")
+_LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
+_MOST_CONTROL = 0.02  # of the characters; more is no text
+
+
+def decode(data: bytes, name: str, declared: str | None = None) -> str:
+    """The text that ``data`` holds.
+
+    A byte order mark decides; else UTF-8 wherever it decodes; else the ``declared`` encoding, if it
+    does; else the western one-byte encoding, unless so many letters lie outside ASCII that
+    charset-normalizer's finding is worth more. ``name`` is the source, for the ``SourceError`` that
+    bytes which are no text raise.
+    """
+    text = _decode(data, declared)
+    control = sum(map(text.count, map(chr, (*range(9), *range(14, 32), 0xFFFD))))
+    if control > _MOST_CONTROL * len(text):
+        raise SourceError(
+            f"{name} holds binary data, not text; "
+            "wanted a text file, an HTML page or an EPUB: convert it to one of these"
+        )
+    return text
+
+
+def normalise(text: str) -> str:
+    """The final form of a text: ``\\n`` line ends, NFC, nothing invisible, no space at the end of a line.
+
+    Control characters, soft hyphens, zero-width spaces, byte order marks and lone surrogates are
+    dropped. Normalising again changes nothing.
+    """
+    text = _NO_TEXT.sub("", _LINE_END.sub("\n", text))
+    text = unicodedata.normalize("NFC", text)
+    return _LINE_SPACE.sub("", text).strip()
+
+
+def _decode(data: bytes, declared: str | None) -> str:
+    for mark, marked in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(marked, "replace")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        pass
+    if (wide := _wide_encoding(data)) is not None:
+        return data.decode(wide, "replace")
+    mended = _mend_utf8(data)
+    if mended is not None:
+        return mended
+    for encoding in (declared, _detected(data), "cp1252"):
+        if encoding is not None:
+            try:
+                return data.decode(_superset(encoding))
+            except (UnicodeDecodeError, LookupError):
+                continue
+    return data.decode("latin-1")
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of western text is zero."""
+    head = data[:4000]
+    half = len(head) // 2
+    if half and head[1::2].count(0) > 0.7 * half and head[0::2].count(0) < 0.1 * half:
+        return "utf-16-le"
+    if half and head[0::2].count(0) > 0.7 * half and head[1::2].count(0) < 0.1 * half:
+        return "utf-16-be"
+    return None
+
+
+def _mend_utf8(data: bytes) -> str | None:
+    """UTF-8 with a few bytes of another encoding in it (pasted text, a cut at the end), or None."""
+    text = data.decode("utf-8", "surrogateescape")
+    stray = len(_STRAY.findall(text))
+    sound = len(text) - stray - len(data.translate(None, _HIGH))
+    if stray * 10 > sound:
+        return None
+    return _STRAY.sub(lambda match: bytes([ord(match[0]) - 0xDC00]).decode("cp1252", "replace"), text)
+
+
+def _superset(encoding: str) -> str:
+    """Windows-1252 for what is called Latin-1 or ASCII, as the web platform reads them."""
+    name = codecs.lookup(encoding).name
+    return "cp1252" if name in ("iso8859-1", "ascii") else name
+
+
+def _detected(data: bytes) -> str | None:
+    high = len(data) - len(data.translate(None, _HIGH))
+    if high < _WESTERN_SHARE * len(data):
+        return None
+    from charset_normalizer import from_bytes  # here, because most texts never need it
+
+    best = from_bytes(data[:_SAMPLE]).best()
+    return None if best is None else best.encoding

@@ -1,0 +1,78 @@
+"""What Project Gutenberg adds to a book, found so that it can be cut off: header, licence, credits."""
+
+from __future__ import annotations
+
+import re
+
+_START = re.compile(
+    r"^\*{2,3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n]+?\*\*\*)?$"
+    r"|^\*END[* ]*THE SMALL PRINT[^\n]*$"
+    r"|^[^\n]*<<THIS ELECTRONIC VERSION[^>]*>>$",
+    re.M | re.I,
+)
+_CUT_START = re.compile(r"\A[^\n*]{1,80}\*\*\*\n")  # the second line of a marker, left by another tool
+_END = re.compile(
+    r"^\s*(?:\*{2,3} ?END OF (?:THE|THIS) PROJECT GUTENBERG"
+    r"|(?:This is the |The )?End of (?:the |this )?Project Gutenberg)[^\n]*$",
+    re.M | re.I,
+)
+_CREDITS = re.compile(
+    r"(?:Produced by|E-?text (?:prepared|produced|scanned)|Transcribed (?:from|by)"
+    r"|This (?:e-?text|eBook|file) was|HTML version by|Proofread by|Scanned by)\b[^\n]*(?:\n[^\n]+)*\n*",
+    re.I,
+)
+_TITLE = re.compile(r"^Title:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
+_ENCODING = re.compile(rb"^Character set encoding:\s*(\S+)", re.M | re.I)
+_HEAD = 40_000  # characters in which a header ends
+_BY_LINE = re.compile(r"^[^\S\n]*_?by\b_?[.:]?[^\S\n]*[^\n]{0,60}$", re.M | re.I)
+_FIRST_PAGE = 1500  # characters
+_BESIDE_THE_TITLE = ("[", "Transcriber", "TRANSCRIBER", "Note:", "+--")
+_LONGEST_TITLE = 100
+
+
+def body_span(text: str) -> tuple[int, int]:
+    """``(start, end)`` of the book itself in a normalised text; all of it where Gutenberg added nothing."""
+    start, end = 0, len(text)
+    for match in _START.finditer(text, 0, _HEAD):
+        start = match.end()
+    if cut := _CUT_START.match(text):
+        start = cut.end()
+    # The licence stands last, and a "small print" in old files first: only the second half can end the book.
+    if licence := _END.search(text, max(start, len(text) // 2)):
+        end = licence.start()
+    while (credit := _CREDITS.match(text, _skip_space(text, start, end))) is not None and credit.end() < end:
+        start = credit.end()
+    start = _skip_space(text, start, end)
+    return start, start + len(text[start:end].rstrip())
+
+
+def stated_title(text: str) -> str | None:
+    """The title that the header of a normalised Gutenberg text states."""
+    match = _TITLE.search(text, 0, _HEAD) if "project gutenberg" in text[:_HEAD].lower() else None
+    return re.sub(r"\s+", " ", match[1]).strip() if match else None
+
+
+def stated_encoding(data: bytes) -> str | None:
+    """The encoding that the header of a Gutenberg file states; it may be none that Python knows."""
+    match = _ENCODING.search(data[:_HEAD])
+    return match[1].decode("ascii", "replace") if match else None
+
+
+def title_page(text: str) -> str | None:
+    """The title on the first page of a book: what stands first, if it is in capitals or above ``by NAME``."""
+    by = _BY_LINE.search(text, 0, _FIRST_PAGE)
+    paragraphs = re.split(r"\n\n+", text[: by.start()] if by else text[:_FIRST_PAGE])
+    for paragraph in paragraphs:
+        title = re.sub(r"\s+", " ", re.split(r",? by ", paragraph, maxsplit=1, flags=re.I)[0]).strip(
+            " _*.,:;"
+        )
+        if paragraph.strip().startswith(_BESIDE_THE_TITLE) or not re.search(r"\w", title):
+            continue
+        return title if len(title) <= _LONGEST_TITLE and (by or title.isupper()) else None
+    return None
+
+
+def _skip_space(text: str, at: int, end: int) -> int:
+    while at < end and text[at].isspace():
+        at += 1
+    return at
