@@ -1,0 +1,50 @@
+# One environment and what to do with it; `make` alone lists it.
+# Another interpreter: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
+READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
+IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint check bench
+
+help:
+	@echo "make demo   index the sample story and answer five questions about it"
+	@echo "make test   run the tests"
+	@echo "make check  lint, types and tests: what has to pass before a change goes in"
+	@echo "make bench  measure speed beside other tools"
+
+demo: $(VENV)/.installed
+	@$(VENV)/bin/storyqa demo
+
+test: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+check: lint test
+
+bench: $(VENV)/.installed-dev
+	$(VENV)/bin/python benchmarks/run.py
+
+# The stamps make a second run start at once; they age when a dependency or a pin changes.
+# torch goes first: a machine that already has a wheel of it for its own hardware then uses that one.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c '$(IN_RANGE)' || { \
+	  echo "storyqa needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) -c '$(READ_VERSION)' || echo missing)." \
+	       "Name another: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing torch and the other packages into $(VENV): a few minutes, once"
+	@$(PIP) torch
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing what the tests need into $(VENV)"
+	@$(PIP) --editable ".[eval,dev]"
+	@touch $@

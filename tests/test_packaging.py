@@ -1,0 +1,52 @@
+"""What gets installed is what the repository holds."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES: list[str] = PROJECT["tool"]["setuptools"]["packages"]
+NOT_INSTALLED = {"tests", "benchmarks", "deploy", "docs"}
+PINS = dict(
+    line.split(";")[0].strip().lower().replace("_", "-").split("==")
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+
+
+def test_every_folder_of_code_is_a_listed_package() -> None:
+    top = {package.partition(".")[0] for package in PACKAGES}
+    folders = {
+        ".".join(init.parent.relative_to(ROOT).parts)
+        for name in top
+        for init in (ROOT / name).rglob("__init__.py")
+    }
+    assert set(PACKAGES) == folders
+
+
+def test_every_top_level_package_is_installed_or_known_not_to_be() -> None:
+    found = {init.parent.name for init in ROOT.glob("*/__init__.py")}
+    assert found - NOT_INSTALLED == {package for package in PACKAGES if "." not in package}
+
+
+def test_no_module_hides_one_of_the_standard_library_or_of_a_dependency() -> None:
+    names = {path.stem for path in ROOT.glob("*.py")} | {package.partition(".")[0] for package in PACKAGES}
+    assert not names & {"types", "datasets", "tokenizers", "evaluate"}
+
+
+@pytest.mark.parametrize("command", PROJECT["project"]["scripts"])
+def test_the_console_script_leads_to_a_function(command: str) -> None:
+    module, _, function = PROJECT["project"]["scripts"][command].partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+def test_every_dependency_is_pinned() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    wanted = [*PROJECT["project"]["dependencies"], *extras["eval"], *extras["dev"]]
+    names = {requirement.replace("==", ">=").partition(">=")[0].lower() for requirement in wanted}
+    assert names <= PINS.keys()
