@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from indexing.store import IndexStore
 
 # Before anything imports huggingface_hub, which reads it once: tests never reach for the hub.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -51,3 +55,11 @@ def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import tiny_models
 
     return tiny_models.save_bart(tmp_path_factory.mktemp("models") / "bart")
+
+
+@pytest.fixture(scope="session")
+def shelf_store(tmp_path_factory: pytest.TempPathFactory) -> IndexStore:
+    """A store that holds the tiny books of ``shelf``; tests must leave it as it is."""
+    import shelf
+
+    return shelf.stock(tmp_path_factory.mktemp("shelf"))

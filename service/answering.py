@@ -1,0 +1,219 @@
+"""Questions in, cited answers out: the one object that the CLI, the service and evaluation call."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from indexing.index import BookIndex
+from indexing.store import IndexStore
+from indexing.tables import check_name
+from readers import READERS, open_reader
+from readers.reading import Answer, Reading
+from retrieval import RETRIEVERS
+from retrieval.hits import Hit
+from service.asking import Ask, before_offset
+from service.citing import Evidence, chapter_at, cite, nearest_sentence
+from service.opening import OpenBooks
+
+__all__ = ["Ask", "BookQA", "Candidate", "CitedAnswer", "Evidence", "Found", "PassageRead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for one question: ``hits`` best first, and the same in story order to read.
+
+    ``texts[i]`` is the text of ``in_story_order[i]``; ``before`` is the offset asked for, resolved.
+    """
+
+    ask: Ask
+    index: BookIndex
+    before: int | None
+    hits: tuple[Hit, ...]
+    in_story_order: tuple[Hit, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def reading(self) -> Reading:
+        """What the reader is given."""
+        return Reading(self.ask.question, self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated."""
+
+    text: str
+    confidence: float
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRead:
+    """A passage that was read: ``book.text[start:end]``, and the retriever's score of it."""
+
+    number: int
+    start: int
+    end: int
+    score: float
+    chapter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """The best answer, with its place in the book.
+
+    Where there was nothing to read, ``text`` is empty, ``confidence`` 0 and ``evidence`` None.
+    ``candidates`` are the best answers, this one first; ``passages`` those read, in story order.
+    ``versions`` names the index, retriever and reader; ``timings_ms`` are the wall times of the steps
+    ``search``, ``read``, ``cite`` and their ``total``, each of the whole batch the question was in.
+    """
+
+    text: str
+    confidence: float
+    evidence: Evidence | None
+    candidates: tuple[Candidate, ...]
+    passages: tuple[PassageRead, ...]
+    versions: dict[str, str]
+    timings_ms: dict[str, float]
+
+
+class BookQA:
+    """Answers questions about the books of one store.
+
+    ``answer_many`` is ``find``, ``read`` and ``cite`` in a row; each can be called, and timed, by
+    itself. Books stay open, ``open_books`` of them at most, and a book that was indexed again is
+    opened again. The models are not guarded: call from one thread at a time.
+    """
+
+    def __init__(self, store: IndexStore, *, open_books: int = 32) -> None:
+        self.store = store
+        self._books = OpenBooks(store, open_books)
+
+    def open(self, book_id: str) -> BookIndex:
+        """The current build of a book, from any thread; raises ``UnknownBook``."""
+        return self._books.get(book_id).index
+
+    def check(self, ask: Ask) -> None:
+        """Raise what the names in ``ask`` would raise, loading no model: ``UnknownBook``, ``UnknownName``."""
+        self.open(ask.book_id)
+        check_name("retriever", ask.retriever, RETRIEVERS)
+        check_name("reader", ask.reader.partition(":")[0], READERS)
+
+    def warm(self, retriever: str, reader: str) -> None:
+        """Load what the first question would load, so that it does not wait for it."""
+        for book_id in self.store.ids()[:1]:
+            self._books.get(book_id).retriever(retriever).search(["warm"], 1)
+        open_reader(reader).read([Reading("Who is warm?", ("The stove is warm.",))])
+
+    def answer(self, ask: Ask) -> CitedAnswer:
+        """The answer to one question; raises as ``answer_many`` does."""
+        return self.answer_many([ask])[0]
+
+    def answer_many(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+        """One cited answer per question, in order.
+
+        Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
+        index and ``ModelError`` for models that cannot be loaded.
+        """
+        began = time.perf_counter()
+        found = self.find(asks)
+        searched = time.perf_counter()
+        answers = self.read(found)
+        read = time.perf_counter()
+        candidates = [self.cite(*pair) for pair in zip(found, answers, strict=True)]
+        ended = time.perf_counter()
+        seconds = {
+            "search": searched - began,
+            "read": read - searched,
+            "cite": ended - read,
+            "total": ended - began,
+        }
+        return [
+            _cited(one, best, {step: round(1000 * s, 3) for step, s in seconds.items()})
+            for one, best in zip(found, candidates, strict=True)
+        ]
+
+    def find(self, asks: Sequence[Ask]) -> list[Found]:
+        """The passages for each question; questions to one book are searched in one call."""
+        # Once per book: one batch must not see two builds of it.
+        books = {book_id: self._books.get(book_id) for book_id in {ask.book_id for ask in asks}}
+        groups: dict[tuple[str, str, int, int | None], list[int]] = defaultdict(list)
+        for i, ask in enumerate(asks):
+            before = before_offset(ask.before, books[ask.book_id].index.characters)
+            groups[ask.book_id, ask.retriever, ask.k, before].append(i)
+        found: dict[int, Found] = {}
+        for (book_id, retriever, k, before), members in groups.items():
+            book = books[book_id]
+            hits = book.retriever(retriever).search([asks[i].question for i in members], k, before)
+            for i, of_one in zip(members, hits, strict=True):
+                found[i] = _found(asks[i], book.index, before, of_one)
+        return [found[i] for i in range(len(asks))]
+
+    def read(self, found: Sequence[Found]) -> list[list[Answer]]:
+        """The reader's answers to each question, best first; none where nothing was found."""
+        groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for i, one in enumerate(found):
+            if one.texts:
+                groups[one.ask.reader, one.ask.n_best].append(i)
+        answers: list[list[Answer]] = [[] for _ in found]
+        for (reader, n_best), members in groups.items():
+            readings = [found[i].reading for i in members]
+            for i, of_one in zip(members, open_reader(reader).read(readings, n_best), strict=True):
+                answers[i] = of_one
+        return answers
+
+    def cite(self, found: Found, answers: Sequence[Answer]) -> tuple[Candidate, ...]:
+        """The answers with their places in the book: here spans in passages become offsets."""
+        return tuple(Candidate(a.text, a.confidence, _evidence(found, a)) for a in answers)
+
+
+def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) -> Found:
+    in_story_order = tuple(sorted(hits, key=lambda hit: hit.passage.start))
+    texts = tuple(index.text(hit.passage.start, hit.passage.end) for hit in in_story_order)
+    return Found(ask, index, before, tuple(hits), in_story_order, texts)
+
+
+def _evidence(found: Found, answer: Answer) -> Evidence | None:
+    if answer.span is not None:
+        place = (answer.span.passage, answer.span.start, answer.span.end)
+    else:
+        nearest = nearest_sentence(found.texts, answer.text, found.ask.question)
+        if nearest is None:
+            return None
+        place = nearest
+    passage = found.in_story_order[place[0]].passage
+    return cite(found.index, passage, passage.start + place[1], passage.start + place[2], found.before)
+
+
+def _cited(found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]) -> CitedAnswer:
+    best = candidates[0] if candidates else Candidate("", 0.0, None)
+    return CitedAnswer(
+        text=best.text,
+        confidence=best.confidence,
+        evidence=best.evidence,
+        candidates=candidates,
+        passages=passages_read(found.index, found.in_story_order),
+        versions={
+            "index": found.index.version,
+            "retriever": found.ask.retriever,
+            "reader": found.ask.reader,
+        },
+        timings_ms=timings_ms,
+    )
+
+
+def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:
+    """The hits with what a person or a program wants to know of them, in the same order."""
+    return tuple(
+        PassageRead(
+            number=hit.passage.number,
+            start=hit.passage.start,
+            end=hit.passage.end,
+            score=float(hit.score),
+            chapter=chapter_at(index.chapters, hit.passage.start),
+        )
+        for hit in hits
+    )

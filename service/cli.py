@@ -1,0 +1,143 @@
+"""The command ``storyqa``: its commands, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from indexing.errors import StoryQAError
+from service.commands import building, demonstration, library, questions, serving
+
+# Commands of other packages, imported only when they are run.
+COMMANDS = {"evaluate": "evaluation.cli:app", "train": "training.cli:app"}
+_HELP = {
+    "evaluate": "Score the system on NarrativeQA, FairytaleQA or SQuAD.",
+    "train": "Train a reader.",
+}
+
+app = typer.Typer(
+    name="storyqa",
+    help="Answers questions about whole books and cites the exact place.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from service.version import installed_version
+
+        typer.echo(f"storyqa {installed_version()}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _passing_on(name: str) -> Callable[[typer.Context], None]:
+    """A command that imports the real one and hands it every argument as it came."""
+
+    def run(context: typer.Context) -> None:
+        module, _, attribute = COMMANDS[name].partition(":")
+        code = getattr(import_module(module), attribute)(
+            context.args, prog_name=f"storyqa {name}", standalone_mode=False
+        )
+        if isinstance(code, int):
+            raise typer.Exit(code)
+
+    return run
+
+
+for _command in (
+    building.index,
+    library.books,
+    library.show,
+    library.remove,
+    library.verify,
+    questions.search,
+    questions.ask,
+    serving.serve,
+    demonstration.demo,
+):
+    app.command()(_command)
+for _name, _help in _HELP.items():
+    app.command(
+        _name,
+        help=_help,
+        add_help_option=False,
+        context_settings={
+            "ignore_unknown_options": True,
+            "allow_extra_args": True,
+            "allow_interspersed_args": False,
+        },
+    )(_passing_on(_name))
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a book may hold what the terminal cannot show
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python must not say so once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every error is one line on standard error.
+
+    2 for what the user gave, 130 for Ctrl-C, 1 for what storyqa did.
+    """
+    try:
+        code = app(arguments, prog_name="storyqa", standalone_mode=False)
+    except StoryQAError as error:
+        return _fail(str(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("stopped", 130)
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        # Usage errors: Typer gives their class another name from version to version.
+        describe = getattr(error, "format_message", None)
+        if describe is not None:
+            return _fail(f"{describe().rstrip('.')}; see {_command_of(error)} --help", 2)
+        return _unexpected(error)
+    return code if isinstance(code, int) else 0
+
+
+def _command_of(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return "storyqa" if context is None else str(context.command_path)
+
+
+def _unexpected(error: Exception) -> int:
+    from service.settings import BadSetting, load_settings
+
+    try:
+        debug = load_settings().debug
+    except BadSetting:
+        debug = False
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    hint = "" if debug else "; STORYQA_DEBUG=1 shows where"
+    return _fail(f"unexpected {type(error).__name__}: {error}{hint}", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"storyqa: {' '.join(message.split())}", file=sys.stderr)
+    return code

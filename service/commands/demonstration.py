@@ -1,0 +1,55 @@
+"""``storyqa demo``: the bundled story indexed, and five questions about it answered."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+from service.commands.options import AsJson, Store
+from service.commands.output import console, print_json
+
+_STORY = "weigher-of-sandry-quay"
+
+
+def demo(store: Store = None, as_json: AsJson = False) -> None:
+    """Index the bundled story and answer five questions about it."""
+    from indexing.formats import read_book
+    from indexing.sources import find
+
+    from indexing.build import BuildSettings, build_book
+    from indexing.store import IndexStore
+    from service.answering import Ask, BookQA
+    from service.render import answer_panel
+    from service.schemas import AnswerResponse
+    from service.settings import load_settings
+
+    settings = load_settings(store)
+    shelf = IndexStore(settings.store)
+    sample = resources.files("evaluation") / "sample"
+    with resources.as_file(sample / f"{_STORY}.txt") as path:
+        [source] = find(str(path), settings)
+        outcome = build_book(read_book(source, _STORY), BuildSettings(), shelf)
+    lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]
+    asks = [
+        Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader) for question in questions
+    ]
+    cited = BookQA(shelf).answer_many(asks)
+    if as_json:
+        answers = [AnswerResponse.of(one).model_dump() for one in cited]
+        print_json([{"question": q, **answer} for q, answer in zip(questions, answers, strict=True)])
+        return
+    out = console()
+    manifest = outcome.manifest
+    assert manifest is not None, "build_book raises where it fails"
+    out.print(
+        f"{manifest.title}: {manifest.counts.words:,} words, {len(manifest.chapters)} chapters, "
+        f"{manifest.counts.passages:,} passages, indexed in {settings.store}\n",
+        markup=False,
+        soft_wrap=True,
+    )
+    for question, one in zip(questions, cited, strict=True):
+        out.print(answer_panel(question, one, plain=not out.is_terminal))
+    out.print(
+        f'\nAsk it yourself: storyqa ask {_STORY} "Who weighed the goose?"', markup=False, soft_wrap=True
+    )

@@ -1,0 +1,115 @@
+"""``storyqa books``, ``show``, ``remove`` and ``verify``: what is in the store, and whether it is whole."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from service.commands.options import AsJson, BookId, Store
+from service.commands.output import console, print_json, size
+
+
+def books(store: Store = None, as_json: AsJson = False) -> None:
+    """List the books in the store."""
+    from indexing.store import IndexStore
+    from service.schemas import BookOut
+    from service.settings import load_settings
+
+    settings = load_settings(store)
+    shelf = IndexStore(settings.store)
+    cards = [BookOut.of(shelf.manifest(book_id)) for book_id in shelf.ids()]
+    if as_json:
+        print_json([card.model_dump() for card in cards])
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    if not cards:
+        console().print(f"No books in {settings.store} yet; add one: storyqa index PATH", soft_wrap=True)
+        return
+    table = Table()
+    table.add_column("id", overflow="fold")
+    table.add_column("title", overflow="fold")
+    table.add_column("words", justify="right")
+    table.add_column("passages", justify="right")
+    for card in cards:
+        table.add_row(Text(card.id), Text(card.title), f"{card.words:,}", f"{card.passages:,}")
+    console().print(table)
+
+
+def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
+    """Show one book: its source, size and chapters, and how it was indexed."""
+    from indexing.store import IndexStore
+    from service.render import facts
+    from service.schemas import BookDetails
+    from service.settings import load_settings
+
+    book = BookDetails.of(IndexStore(load_settings(store).store).manifest(book_id))
+    if as_json:
+        print_json(book.model_dump())
+        return
+    out = console()
+    out.print(
+        facts(
+            [
+                ("id", book.id),
+                ("title", book.title),
+                ("source", book.source),
+                ("words", f"{book.words:,} ({book.characters:,} characters, {book.terms:,} distinct)"),
+                ("passages", f"{book.passages:,} of {book.words_per_passage} words, overlap {book.overlap}"),
+                ("vectors", f"{book.windows:,} windows, encoder {book.encoder}"),
+                ("version", f"{book.version}, built {book.built_at}"),
+                ("on disk", size(book.bytes)),
+                ("chapters", f"{len(book.chapters)}"),
+            ]
+        )
+    )
+    for chapter in book.chapters:
+        out.print(
+            f"  {100 * chapter.start / book.characters:3.0f} %  {chapter.title}", markup=False, soft_wrap=True
+        )
+
+
+def remove(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
+    """Remove a book from the store."""
+    from indexing.store import IndexStore
+    from service.settings import load_settings
+
+    IndexStore(load_settings(store).store).remove(book_id)
+    if as_json:
+        print_json({"removed": book_id})
+    else:
+        console().print(f"removed {book_id}", markup=False)
+
+
+def verify(
+    book_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A book's id; all books if left out.")
+    ] = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every file of a book's index, or of all, against its checksums; exit code 1 if one is damaged."""
+    from indexing.store import IndexStore
+    from service.settings import load_settings
+
+    shelf = IndexStore(load_settings(store).store)
+    found = {one: shelf.verify(one) for one in ([book_id] if book_id is not None else shelf.ids())}
+    damaged = sum(1 for problems in found.values() if problems)
+    if as_json:
+        print_json(
+            {"books": len(found), "damaged": damaged, "problems": {k: v for k, v in found.items() if v}}
+        )
+    else:
+        out = console()
+        for problems in found.values():
+            for problem in problems:
+                out.print(problem, markup=False, soft_wrap=True)
+        out.print(
+            f"{len(found):,} books checked, {damaged:,} damaged"
+            if damaged
+            else f"{len(found):,} books, all whole"
+        )
+    if damaged:
+        raise typer.Exit(1)

@@ -1,0 +1,32 @@
+"""How commands print: JSON for machines, rich for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_json(content: Any) -> None:
+    """``content`` as JSON on standard output; non-ASCII characters as they are where it can take them."""
+    readable = "utf" in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=not readable) + "\n")
+
+
+def console() -> Console:
+    """A console on standard output; where that is not a terminal, wide enough for whole lines."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: ``"1.2 MB"``."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000  # type: ignore[assignment]
+    return f"{count:.3g} GB"

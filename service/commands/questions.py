@@ -1,0 +1,87 @@
+"""``storyqa search`` and ``storyqa ask``: one question to one book."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from service.commands.options import (
+    AsJson,
+    Before,
+    BookId,
+    Passages,
+    Question,
+    ReaderName,
+    RetrieverName,
+    Store,
+)
+from service.commands.output import console, print_json
+
+
+def search(
+    book_id: BookId,
+    question: Question,
+    k: Passages = 5,
+    retriever: RetrieverName = None,
+    before: Before = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the passages of a book that fit a question, best first."""
+    from indexing.store import IndexStore
+    from service.answering import Ask, BookQA
+    from service.render import hits_table
+    from service.schemas import SearchResponse
+    from service.settings import load_settings
+
+    settings = load_settings(store)
+    ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
+    began = time.perf_counter()
+    [found] = BookQA(IndexStore(settings.store)).find([ask])
+    seconds = time.perf_counter() - began
+    if as_json:
+        print_json(SearchResponse.of(found, seconds).model_dump())
+    elif found.hits:
+        console().print(hits_table(found))
+    else:
+        console().print("nothing found")
+
+
+def ask(
+    book_id: BookId,
+    question: Question,
+    k: Passages = 5,
+    retriever: RetrieverName = None,
+    reader: ReaderName = None,
+    n_best: Annotated[int, typer.Option("--n-best", help="How many answers to give.")] = 3,
+    before: Before = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from a book and show where in the book the answer stands."""
+    from indexing.store import IndexStore
+    from service.answering import Ask, BookQA
+    from service.render import answer_panel
+    from service.schemas import AnswerResponse
+    from service.settings import load_settings
+
+    settings = load_settings(store)
+    asked = Ask(
+        book_id,
+        question,
+        k=k,
+        retriever=retriever or settings.retriever,
+        reader=reader or settings.reader,
+        n_best=n_best,
+        before=before,
+    )
+    qa = BookQA(IndexStore(settings.store))
+    qa.check(asked)
+    cited = qa.answer(asked)
+    if as_json:
+        print_json(AnswerResponse.of(cited).model_dump())
+        return
+    out = console()
+    out.print(answer_panel(question, cited, plain=not out.is_terminal))

@@ -1,0 +1,65 @@
+"""``storyqa serve``: the HTTP service until it is told to stop."""
+
+from __future__ import annotations
+
+import socket
+from typing import Annotated
+
+import typer
+
+from service.commands.options import AsJson, Store
+from service.commands.output import console, print_json
+
+# How long requests in hand may take to finish once the server is told to stop.
+_GRACE_S = 30
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for every one.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free one.")
+    ] = 8000,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer questions over HTTP; Ctrl-C stops."""
+    from service.settings import load_settings
+
+    settings = load_settings(store)
+    with _listen(host, port) as listening:
+        import uvicorn
+
+        from service.app import create_app
+
+        address, bound = listening.getsockname()[:2]
+        url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
+        if as_json:
+            print_json({"url": url, "host": address, "port": bound, "store": str(settings.store)})
+        else:
+            console().print(
+                f"storyqa at {url} (calls at {url}/docs, Ctrl-C stops)", soft_wrap=True, markup=False
+            )
+        config = uvicorn.Config(create_app(settings), timeout_graceful_shutdown=_GRACE_S, server_header=False)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket bound to the address; raises ``StoryQAError`` where there is none to be had."""
+    from indexing.errors import StoryQAError
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise StoryQAError(
+            f"{host!r} is not an address of this machine ({error}); try --host 127.0.0.1"
+        ) from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        listening.close()
+        raise StoryQAError(
+            f"cannot listen at {host} port {port} ({error.strerror}); choose another with --host or --port"
+        ) from error
+    return listening

@@ -1,0 +1,178 @@
+"""Every error of the HTTP service as problem details for machines and people (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from indexing.errors import StoryQAError, UnknownBook
+from indexing.tables import UnknownName
+from service.asking import BadRequest
+from service.batching import Overloaded
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class NotReady(StoryQAError):
+    """The models are still being loaded, or could not be."""
+
+
+class BadItem(StoryQAError):
+    """One question of a list that cannot be answered; ``item`` counts from 0."""
+
+    def __init__(self, item: int, error: StoryQAError) -> None:
+        super().__init__(f"item {item} of the list: {error}")
+        self.item = item
+        self.error = error
+
+
+class Culprit(BaseModel):
+    """One thing wrong with a request."""
+
+    pointer: str = Field(description="Where: a JSON pointer into the body, or `query/…`, `path/…`.")
+    detail: str
+
+
+class Problem(BaseModel):
+    """Problem details, RFC 9457."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:storyqa:problem:unknown-book",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "unknown book 'moby'; did you mean 'moby-dick'?",
+                    "near": ["moby-dick"],
+                }
+            ]
+        }
+    )
+
+    type: str = Field(description="Names the kind of problem; `about:blank` where the status says it all.")
+    title: str
+    status: int
+    detail: str
+    near: list[str] | None = Field(default=None, description="Book ids that look like the unknown one.")
+    choices: list[str] | None = Field(default=None, description="The names that would have done.")
+    errors: list[Culprit] | None = Field(default=None, description="What is wrong where in the request.")
+
+
+class ProblemResponse(Response):
+    """A problem as a response."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, problem: Problem, headers: dict[str, str] | None = None) -> None:
+        # ASCII: a detail may quote half a surrogate pair, which has no UTF-8.
+        content = json.dumps(problem.model_dump(exclude_none=True)).encode("ascii")
+        super().__init__(content, problem.status, headers)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The ``responses`` of a route that can fail with ``statuses``, for its OpenAPI."""
+    return {status: {"model": Problem, "description": HTTPStatus(status).phrase} for status in statuses}
+
+
+def document_media_type(schema: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI ``schema`` with the media type that problems really have, changed in place."""
+    for path in schema.get("paths", {}).values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                content = response.get("content", {})
+                if int(status) >= 400 and "application/json" in content:
+                    content[MEDIA_TYPE] = content.pop("application/json")
+    return schema
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` with a problem."""
+    app.add_exception_handler(StoryQAError, _on_our_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_unexpected_error)
+
+
+def _problem(status: int, detail: str, kind: str | None = None, **more: Any) -> Problem:
+    name = f"urn:storyqa:problem:{kind}" if kind else "about:blank"
+    return Problem(type=name, title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
+
+
+def problem_of(error: StoryQAError) -> Problem:
+    """What one of our own errors means over HTTP."""
+    detail = str(error)
+    match error:
+        case UnknownBook():
+            return _problem(404, detail, "unknown-book", near=list(error.near))
+        case UnknownName():
+            return _problem(422, detail, "unknown-name", choices=list(error.choices))
+        case BadRequest():
+            in_query = error.field.startswith("query/")
+            culprit = Culprit(pointer=error.field if in_query else f"/{error.field}", detail=detail)
+            return _problem(422, detail, "invalid-request", errors=[culprit])
+        case BadItem():
+            problem = problem_of(error.error)
+            culprits = [
+                Culprit(pointer=f"/{error.item}{culprit.pointer}", detail=culprit.detail)
+                for culprit in problem.errors or ()
+            ]
+            return problem.model_copy(update={"detail": detail, "errors": culprits or None})
+        case Overloaded() | NotReady():
+            return _problem(503, detail, "not-ready" if isinstance(error, NotReady) else "overloaded")
+        case _:
+            log.error("%s", detail)
+            return _problem(500, detail, "broken-index-or-model")
+
+
+async def _on_our_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StoryQAError)
+    problem = problem_of(error)
+    return ProblemResponse(problem, {"Retry-After": "2"} if problem.status == 503 else None)
+
+
+async def _on_invalid_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    culprits = [Culprit(pointer=_pointer(one["loc"]), detail=_detail(one)) for one in error.errors()]
+    detail = "; ".join(f"{culprit.pointer or 'body'}: {culprit.detail}" for culprit in culprits[:5])
+    return ProblemResponse(_problem(422, detail, "invalid-request", errors=culprits))
+
+
+def _pointer(loc: Sequence[str | int]) -> str:
+    """``("body", 0, "k")`` as the JSON pointer ``/0/k``; query and path parameters by their place."""
+    place, *steps = (str(step).replace("~", "~0").replace("/", "~1") for step in loc)
+    return "/".join(["" if place == "body" else place, *steps])
+
+
+def _detail(error: dict[str, Any]) -> str:
+    if error["type"] == "json_invalid":
+        return f"the body is not JSON: {error['ctx']['error']}"
+    if error["type"] in ("model_attributes_type", "model_type"):
+        return "wanted a JSON object (and the header Content-Type: application/json)"
+    return str(error["msg"])
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    """Unknown routes, wrong methods, bodies that cannot be read."""
+    assert isinstance(error, HTTPException)
+    detail = {
+        404: f"nothing is at {request.url.path}; the calls are listed at /docs",
+        405: f"{request.url.path} does not take {request.method}; the calls are listed at /docs",
+    }.get(error.status_code, str(error.detail))
+    return ProblemResponse(_problem(error.status_code, detail), dict(error.headers or {}))
+
+
+async def _on_unexpected_error(request: Request, error: Exception) -> Response:
+    # Starlette raises it again after this answer, so the server's log has the whole of it.
+    return ProblemResponse(_problem(500, f"an unexpected {type(error).__name__}; the server's log has more"))

@@ -1,0 +1,109 @@
+"""What people see in a terminal: answers in their sentence, passages, progress of long work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from service.answering import CitedAnswer, Evidence, Found
+
+_HIGHLIGHT = "bold black on yellow"
+# Long work shows a bar only once it has proved to be long.
+_PATIENCE_S = 2.0
+
+
+def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
+    """A question, its answer, the sentence it stands in and where that is.
+
+    ``plain`` marks the answer in its sentence with asterisks, for output without colours.
+    """
+    lines: list[Text | Table] = [_answer_line(cited.text, cited.confidence)]
+    if cited.evidence is None:
+        lines.append(Text("nothing in what was read supports an answer", style="dim"))
+    else:
+        lines += [Text(), _sentence(cited.evidence, plain), Text(), Text(_place(cited.evidence), style="dim")]
+    others = [candidate for candidate in cited.candidates[1:] if candidate.text]
+    if others:
+        lines += [Text(), Text("or", style="dim")]
+        lines += [_other_line(one.text, one.confidence, one.evidence) for one in others]
+    return Panel(
+        Group(*lines), title=Text(_one_line(question), style="bold"), title_align="left", padding=(0, 1)
+    )
+
+
+def _answer_line(text: str, confidence: float) -> Text:
+    answer = Text(_one_line(text) or "no answer", style="bold green" if text else "bold red")
+    return answer.append(f"   confidence {confidence:.2f}", style="not bold default")
+
+
+def _other_line(text: str, confidence: float, evidence: Evidence | None) -> Text:
+    line = Text(f"{confidence:.2f}  {_one_line(text)}")
+    if evidence is not None:
+        line.append(f"   {_place(evidence)}", style="dim")
+    return line
+
+
+def _sentence(evidence: Evidence, plain: bool) -> Text:
+    """The sentence on one line, the evidence in it marked."""
+    start = evidence.start - evidence.sentence_start
+    end = evidence.end - evidence.sentence_start
+    before, answer, after = evidence.sentence[:start], evidence.sentence[start:end], evidence.sentence[end:]
+    mark = "**" if plain else ""
+    return Text.assemble(
+        _spaces(before), (f"{mark}{_spaces(answer)}{mark}", "" if plain else _HIGHLIGHT), _spaces(after)
+    )
+
+
+def _place(evidence: Evidence) -> str:
+    chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
+    return (
+        f"{chapter}{evidence.percent:g} % into the book · "
+        f"characters {evidence.start:,} to {evidence.end:,} · passage {evidence.passage}"
+    )
+
+
+def _spaces(text: str) -> str:
+    """``text`` with every run of space, line breaks included, as one space."""
+    return re.sub(r"\s+", " ", text)
+
+
+def _one_line(text: str) -> str:
+    return _spaces(text).strip()
+
+
+def hits_table(found: Found) -> Table:
+    """The passages found, best first, each with how it begins."""
+    from service.answering import passages_read
+
+    table = Table(title=Text(_one_line(found.ask.question)), title_justify="left", show_lines=True)
+    for name, justify in (("score", "right"), ("passage", "right"), ("characters", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table.add_column("chapter")
+    table.add_column("text", ratio=1)
+    for hit in passages_read(found.index, found.hits):
+        text = _one_line(found.index.text(hit.start, hit.end))
+        table.add_row(
+            f"{hit.score:.3f}",
+            str(hit.number),
+            f"{hit.start:,} to {hit.end:,}",
+            Text(_one_line(hit.chapter or "")),
+            Text(text[:300] + ("…" if len(text) > 300 else "")),
+        )
+    return table
+
+
+def facts(rows: Sequence[tuple[str, str]]) -> Table:
+    """Names and values in two columns."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table

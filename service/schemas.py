@@ -1,0 +1,298 @@
+"""What goes over HTTP, and what ``--json`` prints: the same objects, and what they mean."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from indexing.manifest import Manifest
+from service.answering import CitedAnswer, Found, passages_read
+from service.asking import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
+
+MOST_QUESTIONS = 256
+
+_EVIDENCE = {
+    "start": 10412,
+    "end": 10427,
+    "passage": 9,
+    "chapter": "III. The Bell Rope",
+    "percent": 21.4,
+    "text": "under the stone",
+    "sentence": "She had hidden the key under the stone by the well.",
+    "sentence_start": 10385,
+    "sentence_end": 10436,
+}
+_PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
+_VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
+_BOOK = {
+    "id": "the-bell",
+    "title": "The Bell",
+    "source": "stories/the-bell.txt",
+    "version": "5f0c3a91d2b7",
+    "characters": 48650,
+    "words": 8912,
+    "passages": 45,
+}
+_ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
+
+
+def _example(example: dict[str, Any] | list[Any]) -> ConfigDict:
+    return ConfigDict(extra="forbid", from_attributes=True, json_schema_extra={"examples": [example]})
+
+
+BookId = Annotated[str, Field(max_length=200, description="As `GET /books` lists it.")]
+Before = Annotated[
+    StrictInt | str | None,
+    Field(
+        description="How far the reader has got, a character offset or a share such as `40%`: no spoilers.",
+        examples=["40%", 30000],
+    ),
+]
+
+
+class SearchRequest(BaseModel):
+    """A question to search a book for."""
+
+    model_config = _example(_ASKED | {"k": 5, "retriever": "hybrid", "before": "40%"})
+
+    book_id: BookId
+    question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
+    k: int = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
+    retriever: str | None = Field(
+        default=None, max_length=200, description="The server's own choice where left out."
+    )
+    before: Before = None
+
+
+class AnswerRequest(SearchRequest):
+    """A question to answer from a book."""
+
+    model_config = _example(_ASKED | {"k": 5, "n_best": 3})
+
+    reader: str | None = Field(
+        default=None, max_length=200, description="The server's own choice where left out."
+    )
+    n_best: int = Field(default=3, ge=1, le=MOST_ANSWERS, description="At most so many candidates.")
+
+
+class EvidenceOut(BaseModel):
+    """A place in the book; offsets are Unicode code points, half-open."""
+
+    model_config = _example(_EVIDENCE)
+
+    start: int
+    end: int
+    passage: int = Field(description="The number of the passage it was read in.")
+    chapter: str | None = Field(description="Null where no chapter is marked.")
+    percent: float = Field(description="How far into the book it is, 0 to 100.")
+    text: str = Field(description="Exactly the book's text from `start` to `end`.")
+    sentence: str = Field(description="The sentence it stands in, exactly as in the book.")
+    sentence_start: int
+    sentence_end: int
+
+
+class CandidateOut(BaseModel):
+    """One of the best answers."""
+
+    model_config = _example({"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE})
+
+    text: str
+    confidence: float
+    evidence: EvidenceOut | None
+
+
+class PassageOut(BaseModel):
+    """A passage that was read."""
+
+    model_config = _example(_PASSAGE)
+
+    number: int
+    start: int
+    end: int
+    score: float = Field(description="Comparable within one result list only.")
+    chapter: str | None
+
+
+class AnswerResponse(BaseModel):
+    """An answer and where in the book it stands."""
+
+    model_config = _example(
+        {
+            "answer": "under the stone",
+            "confidence": 0.81,
+            "evidence": _EVIDENCE,
+            "candidates": [{"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE}],
+            "passages": [_PASSAGE],
+            "versions": _VERSIONS | {"reader": "span"},
+            "timings_ms": {"search": 2.1, "read": 48.0, "cite": 0.2, "total": 50.3},
+        }
+    )
+
+    answer: str = Field(description="Empty where there was nothing to read.")
+    confidence: float = Field(description="0 to 1.")
+    evidence: EvidenceOut | None = Field(description="Null where nothing in the book supports the answer.")
+    candidates: list[CandidateOut] = Field(description="The best answers, best first.")
+    passages: list[PassageOut] = Field(description="The passages read, in story order.")
+    versions: dict[str, str]
+    timings_ms: dict[str, float] = Field(description="Of the whole batch that the question was answered in.")
+
+    @classmethod
+    def of(cls, cited: CitedAnswer) -> AnswerResponse:
+        """The response for one cited answer."""
+        return cls(
+            answer=cited.text,
+            confidence=cited.confidence,
+            evidence=None if cited.evidence is None else EvidenceOut.model_validate(cited.evidence),
+            candidates=[CandidateOut.model_validate(candidate) for candidate in cited.candidates],
+            passages=[PassageOut.model_validate(passage) for passage in cited.passages],
+            versions=cited.versions,
+            timings_ms=cited.timings_ms,
+        )
+
+
+class HitOut(PassageOut):
+    """A passage that was found, with its text."""
+
+    model_config = _example(_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"})
+
+    text: str
+
+
+class SearchResponse(BaseModel):
+    """The passages found, best first."""
+
+    model_config = _example(
+        {
+            "hits": [_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"}],
+            "versions": _VERSIONS,
+            "timings_ms": {"search": 2.1},
+        }
+    )
+
+    hits: list[HitOut]
+    versions: dict[str, str]
+    timings_ms: dict[str, float]
+
+    @classmethod
+    def of(cls, found: Found, seconds: float) -> SearchResponse:
+        """The response for what one question found in ``seconds``."""
+        return cls(
+            hits=[
+                HitOut(
+                    number=hit.number,
+                    start=hit.start,
+                    end=hit.end,
+                    score=hit.score,
+                    chapter=hit.chapter,
+                    text=found.index.text(hit.start, hit.end),
+                )
+                for hit in passages_read(found.index, found.hits)
+            ],
+            versions={"index": found.index.version, "retriever": found.ask.retriever},
+            timings_ms={"search": round(1000 * seconds, 3)},
+        )
+
+
+class ChapterOut(BaseModel):
+    """A marked chapter, its heading included."""
+
+    model_config = _example({"title": "III. The Bell Rope", "start": 9102, "end": 15877})
+
+    title: str
+    start: int
+    end: int
+
+
+class BookOut(BaseModel):
+    """A book in the store."""
+
+    model_config = _example(_BOOK)
+
+    id: str
+    title: str
+    source: str = Field(description="Where it was read from.")
+    version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
+    characters: int = Field(description="The length of its text in Unicode code points.")
+    words: int
+    passages: int
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> BookOut:
+        """The card of one build."""
+        return cls(**_card(manifest))
+
+
+class BookDetails(BookOut):
+    """A book in the store, its chapters, and how it was indexed."""
+
+    model_config = _example(
+        _BOOK
+        | {
+            "chapters": [{"title": "III. The Bell Rope", "start": 9102, "end": 15877}],
+            "words_per_passage": 200,
+            "overlap": 0,
+            "encoder": "minilm",
+            "terms": 1890,
+            "windows": 180,
+            "bytes": 402118,
+            "built_at": "2026-01-31T12:00:00+00:00",
+        }
+    )
+
+    chapters: list[ChapterOut]
+    words_per_passage: int
+    overlap: int = Field(description="Words that neighbouring passages share.")
+    encoder: str
+    terms: int = Field(description="Distinct words in the sparse index.")
+    windows: int = Field(description="Vectors in the dense index.")
+    bytes: int = Field(description="What the index takes on disk.")
+    built_at: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> BookDetails:
+        """All of one build's manifest that a user can use."""
+        return cls(
+            **_card(manifest),
+            chapters=[
+                ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
+                for chapter in manifest.chapters
+            ],
+            words_per_passage=manifest.settings.words,
+            overlap=manifest.settings.overlap,
+            encoder=manifest.settings.encoder,
+            terms=manifest.counts.terms,
+            windows=manifest.counts.windows,
+            bytes=manifest.bytes,
+            built_at=manifest.built_at,
+        )
+
+
+def _card(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "id": manifest.id,
+        "title": manifest.title,
+        "source": manifest.source,
+        "version": manifest.version,
+        "characters": manifest.counts.characters,
+        "words": manifest.counts.words,
+        "passages": manifest.counts.passages,
+    }
+
+
+class TextOut(BaseModel):
+    """A stretch of a book: `text` is `book.text[start:end]`."""
+
+    model_config = _example({"start": 10412, "end": 10427, "text": "under the stone"})
+
+    start: int
+    end: int
+    text: str
+
+
+class Health(BaseModel):
+    """How the service is."""
+
+    model_config = _example({"status": "ready"})
+
+    status: str

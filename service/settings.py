@@ -1,0 +1,69 @@
+"""The configuration, read from the environment here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from indexing.errors import StoryQAError
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+
+
+class BadSetting(StoryQAError):
+    """A setting in the environment that cannot be used."""
+
+
+class Settings(BaseSettings):
+    """One field is one variable: ``store`` is ``STORYQA_STORE``. Raises ``ValidationError``."""
+
+    model_config = SettingsConfigDict(env_prefix="STORYQA_", env_ignore_empty=True, frozen=True)
+
+    store: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("storyqa") / "store",
+        description="the folder of the index store",
+    )
+    cache: Path = Field(
+        default_factory=lambda: platformdirs.user_cache_path("storyqa"),
+        description="the folder where fetched books are kept",
+    )
+    gutenberg_mirror: str = Field(
+        default="https://www.gutenberg.org", description="where gutenberg:ID is fetched from"
+    )
+    retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
+    reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
+    readers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(DEFAULT_READER, "overlap"),
+        description="the readers that HTTP clients may name, by full name, separated by commas",
+    )
+    batch_wait_ms: float = Field(
+        default=3.0, ge=0, le=1000, description="how long a question waits for others"
+    )
+    batch_size: int = Field(default=32, ge=1, le=1024, description="the most questions read in one batch")
+    most_waiting: int = Field(default=1024, ge=1, description="the most that may wait; more are refused")
+    open_books: int = Field(default=32, ge=1, description="the most books held open at once")
+    debug: bool = Field(default=False, description="show the whole of an unexpected error")
+
+    @field_validator("readers", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    def allowed_readers(self) -> tuple[str, ...]:
+        """The readers a client may name: any model that a stranger named would be fetched and loaded."""
+        return tuple(dict.fromkeys((self.reader, *self.readers)))
+
+
+def load_settings(store: Path | None = None) -> Settings:
+    """The settings of this process, with ``store`` before the environment's; raises ``BadSetting``."""
+    try:
+        return Settings() if store is None else Settings(store=store)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"STORYQA_{str(first['loc'][0]).upper()}"
+        raise BadSetting(f"{name} is {os.environ.get(name)!r}: {first['msg']}") from None

@@ -1,0 +1,416 @@
+"""The HTTP service, asked over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+import uvicorn
+
+from indexing.store import IndexStore
+from service.answering import Ask, BookQA
+from service.app import create_app
+from service.batching import Batcher, Overloaded
+from service.schemas import AnswerResponse
+from service.settings import Settings
+
+ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[httpx.Client]:
+    """A client of a server that runs in a thread of its own, on a free port."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="warning"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive(), "the server ended before it was ready"
+                time.sleep(0.01)
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=60
+            ) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+            assert not thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture(scope="module")
+def client(shelf_store: IndexStore) -> Iterator[httpx.Client]:
+    with serving(Settings(store=shelf_store.root, retriever="bm25", reader="overlap")) as client:
+        yield client
+
+
+def problem(response: httpx.Response, status: int) -> dict[str, Any]:
+    """The problem document that the response must be."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    content = response.json()
+    assert content["status"] == status
+    assert set(content) >= {"type", "title", "status", "detail"}
+    assert "Traceback" not in response.text
+    return dict(content)
+
+
+def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
+    response = client.post("/answer", json=ASKED[2] | {"k": 2, "n_best": 2})
+    assert response.status_code == 200
+    answer = response.json()
+    assert set(answer) == {
+        "answer",
+        "confidence",
+        "evidence",
+        "candidates",
+        "passages",
+        "versions",
+        "timings_ms",
+    }
+    evidence = answer["evidence"]
+    assert set(evidence) >= {"start", "end", "passage", "chapter", "text", "sentence"}
+    assert evidence["text"] == shelf.LANTERN[evidence["start"] : evidence["end"]] == answer["answer"]
+    assert evidence["text"] in evidence["sentence"]
+    assert evidence["chapter"] == "II. The Storm"
+    assert len(answer["passages"]) == len(answer["candidates"]) == 2
+    assert answer["candidates"][0]["evidence"] == evidence
+    assert set(answer["versions"]) == {"index", "retriever", "reader"}
+    assert set(answer["timings_ms"]) == {"search", "read", "cite", "total"}
+
+
+def test_a_list_of_questions_is_answered_in_its_order(client: httpx.Client) -> None:
+    answers = client.post("/answers", json=ASKED).json()
+    alone = [client.post("/answer", json=asked).json() for asked in ASKED]
+    assert [answer | {"timings_ms": None} for answer in answers] == [
+        answer | {"timings_ms": None} for answer in alone
+    ]
+
+
+def test_eight_clients_at_once_get_the_offline_answers(client: httpx.Client, shelf_store: IndexStore) -> None:
+    qa = BookQA(shelf_store)
+    asked = [
+        one | {"k": k, "n_best": n_best, "before": before}
+        for one in ASKED
+        for k, n_best, before in [(1, 1, None), (3, 2, "60%"), (5, 3, 500), (5, 3, None)]
+    ]
+    offline = [AnswerResponse.of(qa.answer(Ask(**one, retriever="bm25", reader="overlap"))) for one in asked]
+
+    def post(one: dict[str, Any]) -> dict[str, Any]:
+        response = httpx.post(f"{client.base_url}/answer", json=one, timeout=60)
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+    with ThreadPoolExecutor(8) as clients:
+        served = list(clients.map(post, asked))
+    for one, expected in zip(served, offline, strict=True):
+        assert one | {"timings_ms": None} == expected.model_dump() | {"timings_ms": None}
+
+
+def test_search_gives_passages_best_first_with_their_text(client: httpx.Client) -> None:
+    response = client.post("/search", json=ASKED[6] | {"k": 4, "retriever": "tfidf"})
+    assert response.status_code == 200
+    hits = response.json()["hits"]
+    assert len(hits) == 4
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert all(hit["text"] == shelf.CLOCK[hit["start"] : hit["end"]] for hit in hits)
+
+
+def test_books_are_listed_and_described(client: httpx.Client) -> None:
+    books = client.get("/books").json()
+    assert [book["id"] for book in books] == sorted(shelf.STORIES)
+    book = client.get("/books/lantern").json()
+    assert book["title"] == "The Lamp at Quill Point"
+    assert book["characters"] == len(shelf.LANTERN)
+    titles = [chapter["title"] for chapter in book["chapters"]]
+    assert titles == ["I. The Lamp", "II. The Storm", "III. The Bill"]
+    assert book["words_per_passage"] == 30
+
+
+def test_text_is_counted_in_code_points(client: httpx.Client) -> None:
+    at = shelf.LANTERN.index("🜁")
+    piece = client.get("/books/lantern/text", params={"start": at, "end": at + 8}).json()
+    assert piece == {"start": at, "end": at + 8, "text": "🜁 stands"}
+    assert client.get("/books/lantern/text").json()["text"] == shelf.LANTERN
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(0, 10_000_000), (10_000_000, None), (5, 5), (9, 3), (-1, 3), (0, 0), ("x", 3), (0, "٣x")],
+)
+def test_bounds_outside_the_book_are_a_problem(client: httpx.Client, start: object, end: object) -> None:
+    params = {"start": start} | ({} if end is None else {"end": end})
+    content = problem(client.get("/books/lantern/text", params=params), 422)  # type: ignore[arg-type]
+    assert content["errors"][0]["pointer"].startswith("query/")
+
+
+def test_an_unknown_book_is_a_problem_with_near_names(client: httpx.Client) -> None:
+    for response in (
+        client.post("/answer", json=ASKED[0] | {"book_id": "lantem"}),
+        client.post("/search", json=ASKED[0] | {"book_id": "lantem"}),
+        client.get("/books/lantem"),
+        client.get("/books/lantem/text"),
+    ):
+        content = problem(response, 404)
+        assert content["near"] == ["lantern"]
+        assert content["type"] == "urn:storyqa:problem:unknown-book"
+
+
+@pytest.mark.parametrize(
+    "book_id", ["..", "../lantern", "LANTERN", "a\0b", "\ud800", "lantern\n", "", "🜁", "a b"]
+)
+def test_ids_that_no_book_can_have_are_unknown(client: httpx.Client, book_id: str) -> None:
+    body = json.dumps(ASKED[0] | {"book_id": book_id})
+    response = client.post("/answer", content=body, headers={"content-type": "application/json"})
+    assert problem(response, response.status_code)["status"] in (404, 422)
+
+
+@pytest.mark.parametrize(
+    "path", ["/books/..%2F..%2Fetc", "/books/%00", "/books/%ff", "/books/%ED%A0%80", "/books//"]
+)
+def test_paths_that_lead_nowhere_are_a_problem(client: httpx.Client, path: str) -> None:
+    problem(client.get(path), 404)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer"),
+    [
+        ({"question": ""}, "/question"),
+        ({"question": " \n\u2003"}, "/question"),
+        ({"question": "x" * 2001}, "/question"),
+        ({"question": "who is \ud800?"}, "/question"),
+        ({"question": None}, "/question"),
+        ({"question": 7}, "/question"),
+        ({"k": 0}, "/k"),
+        ({"k": 101}, "/k"),
+        ({"k": "many"}, "/k"),
+        ({"k": 1.5}, "/k"),
+        ({"n_best": 0}, "/n_best"),
+        ({"n_best": 21}, "/n_best"),
+        ({"before": "half"}, "/before"),
+        ({"before": "101%"}, "/before"),
+        ({"before": -5}, "/before"),
+        ({"before": True}, "/before"),
+        ({"before": ["40%"]}, "/before"),
+        ({"befor": 3}, "/befor"),
+        ({"a/b~": 3}, "/a~1b~0"),
+        ({"who\ud800": 3}, ""),
+    ],
+)
+def test_a_request_that_is_wrong_is_a_problem_that_says_where(
+    client: httpx.Client, wrong: dict[str, Any], pointer: str
+) -> None:
+    body = json.dumps(ASKED[0] | wrong)
+    response = client.post("/answer", content=body, headers={"content-type": "application/json"})
+    errors = problem(response, 422)["errors"]
+    assert any(error["pointer"].startswith(pointer) for error in errors)
+
+
+@pytest.mark.parametrize("question", ["\0", "who\0 kept it?", "🜁?", "x" * 2000, "誰が灯台を守ったのか"])
+def test_any_text_can_be_asked(client: httpx.Client, question: str) -> None:
+    assert client.post("/answer", json=ASKED[0] | {"question": question}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[1", b"\xff\xfe", b'"text"', b"null", b"[]", b'{"k": ' + b"9" * 5000 + b"}", b"[" * 5000],
+)
+def test_a_body_that_is_no_question_is_a_problem(client: httpx.Client, body: bytes) -> None:
+    for path in ("/answer", "/search"):
+        response = client.post(path, content=body, headers={"content-type": "application/json"})
+        assert problem(response, response.status_code)["status"] in (400, 422)
+
+
+def test_a_body_that_is_not_called_json_is_a_problem_that_says_so(client: httpx.Client) -> None:
+    response = client.post("/answer", content=json.dumps(ASKED[0]), headers={"content-type": "text/plain"})
+    assert "application/json" in problem(response, 422)["detail"]
+
+
+def test_an_unknown_reader_or_retriever_is_a_problem_with_the_choices(client: httpx.Client) -> None:
+    content = problem(client.post("/answer", json=ASKED[0] | {"reader": "overlab"}), 422)
+    assert content["choices"] == ["overlap", "span"]
+    content = problem(client.post("/answer", json=ASKED[0] | {"retriever": "bm52"}), 422)
+    assert "bm25" in content["choices"]
+
+
+def test_clients_cannot_have_models_of_their_own_loaded(client: httpx.Client, tiny_bert: Path) -> None:
+    content = problem(client.post("/answer", json=ASKED[0] | {"reader": f"span:{tiny_bert}"}), 422)
+    assert content["choices"] == ["overlap", "span"]
+
+
+def test_one_wrong_question_of_a_list_is_named(client: httpx.Client) -> None:
+    content = problem(client.post("/answers", json=[ASKED[0], ASKED[1] | {"book_id": "lantem"}]), 404)
+    assert "item 1" in content["detail"]
+    assert content["near"] == ["lantern"]
+    content = problem(client.post("/answers", json=[ASKED[0], ASKED[1] | {"before": "101%"}]), 422)
+    assert content["errors"][0]["pointer"] == "/1/before"
+    content = problem(client.post("/answers", json=[ASKED[0], ASKED[1] | {"k": 0}]), 422)
+    assert content["errors"][0]["pointer"] == "/1/k"
+    problem(client.post("/answers", json=[]), 422)
+    problem(client.post("/answers", json=[ASKED[0]] * 257), 422)
+
+
+def test_unknown_calls_and_wrong_methods_are_problems(client: httpx.Client) -> None:
+    assert problem(client.get("/nothing"), 404)["type"] == "about:blank"
+    response = client.get("/answer")
+    problem(response, 405)
+    assert response.headers["allow"] == "POST"
+    problem(client.delete("/books/lantern"), 405)
+
+
+def test_a_broken_index_is_a_problem_that_names_the_repair(tmp_path: Path) -> None:
+    store = shelf.stock(tmp_path)
+    with serving(Settings(store=tmp_path, retriever="bm25", reader="overlap")) as client:
+        [manifest] = (tmp_path / "books" / "well").glob("*/manifest.json")
+        manifest.write_text("{}")
+        assert "storyqa index" in problem(client.post("/answer", json=ASKED[7]), 500)["detail"]
+        assert client.post("/answer", json=ASKED[0]).status_code == 200
+    assert store.verify("well")
+
+
+def test_the_service_becomes_ready_and_is_alive_meanwhile(client: httpx.Client) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    deadline = time.monotonic() + 60
+    while (response := client.get("/readyz")).status_code == 503:
+        problem(response, 503)
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert response.json() == {"status": "ready"}
+
+
+def test_a_service_whose_reader_cannot_be_loaded_lives_and_says_why(shelf_store: IndexStore) -> None:
+    settings = Settings(store=shelf_store.root, retriever="bm25", reader="span:no/such/folder")
+    with serving(settings) as client:
+        deadline = time.monotonic() + 60
+        while "no/such/folder" not in (detail := problem(client.get("/readyz"), 503)["detail"]):
+            assert time.monotonic() < deadline, detail
+            time.sleep(0.05)
+        assert client.get("/healthz").status_code == 200
+        assert client.post("/answer", json=ASKED[0] | {"reader": "overlap"}).status_code == 200
+
+
+def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.Client) -> None:
+    schema = client.get("/openapi.json").json()
+    assert set(schema["paths"]) == {
+        "/answer",
+        "/answers",
+        "/search",
+        "/books",
+        "/books/{book_id}",
+        "/books/{book_id}/text",
+        "/healthz",
+        "/readyz",
+    }
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"], (method, path)
+            for status, response in operation["responses"].items():
+                [(media_type, content)] = response["content"].items()
+                wanted = "application/problem+json" if int(status) >= 400 else "application/json"
+                assert media_type == wanted, (method, path, status)
+                assert examples(content["schema"], schema), (method, path, status)
+            if "requestBody" in operation:
+                body = operation["requestBody"]["content"]["application/json"]["schema"]
+                assert examples(body, schema), (method, path)
+    assert "HTTPValidationError" not in schema["components"]["schemas"]
+
+
+def examples(of: dict[str, Any], schema: dict[str, Any]) -> list[Any]:
+    """The examples that stand in a schema, or in the one it refers to."""
+    if "$ref" in of:
+        of = schema["components"]["schemas"][of["$ref"].rpartition("/")[2]]
+    return list(of.get("examples", [])) or (examples(of["items"], schema) if "items" in of else [])
+
+
+def test_the_documented_example_questions_are_valid(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    for path, name in (("/answer", "AnswerRequest"), ("/search", "SearchRequest")):
+        [example] = schemas[name]["examples"]
+        assert client.post(path, json=example | {"book_id": "lantern"}).status_code == 200
+
+
+class Recording(BookQA):
+    """The real thing, and how many questions each batch held."""
+
+    def __init__(self, store: IndexStore) -> None:
+        super().__init__(store)
+        self.sizes: list[int] = []
+
+    def answer_many(self, asks: Any) -> Any:
+        self.sizes.append(len(asks))
+        return super().answer_many(asks)
+
+
+ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
+
+
+def test_questions_that_arrive_together_are_read_in_one_batch(shelf_store: IndexStore) -> None:
+    qa = Recording(shelf_store)
+
+    async def ask_all() -> list[str]:
+        batcher = Batcher(qa, wait_s=0.05, largest=8)
+        batcher.start()
+        try:
+            answers = await asyncio.gather(*(batcher.answer([ask]) for ask in ASKS))
+        finally:
+            await batcher.close()
+        return [cited.text for [cited] in answers]
+
+    assert asyncio.run(ask_all()) == [cited.text for cited in BookQA(shelf_store).answer_many(ASKS)]
+    assert qa.sizes == [8, 2]
+
+
+def test_a_question_that_fails_leaves_the_others_of_its_batch_alone(shelf_store: IndexStore) -> None:
+    asks = [ASKS[0], replace(ASKS[1], book_id="gone"), ASKS[2]]
+
+    async def ask_all() -> list[Any]:
+        batcher = Batcher(BookQA(shelf_store), wait_s=0.05)
+        batcher.start()
+        try:
+            return await asyncio.gather(*(batcher.answer([ask]) for ask in asks), return_exceptions=True)
+        finally:
+            await batcher.close()
+
+    first, failed, last = asyncio.run(ask_all())
+    assert "unknown book 'gone'" in str(failed)
+    offline = BookQA(shelf_store)
+    assert [first[0].text, last[0].text] == [offline.answer(ASKS[0]).text, offline.answer(ASKS[2]).text]
+
+
+def test_more_questions_than_may_wait_are_refused_at_once(shelf_store: IndexStore) -> None:
+    async def ask_too_much() -> None:
+        batcher = Batcher(BookQA(shelf_store), most_waiting=3)
+        batcher.start()
+        try:
+            with pytest.raises(Overloaded, match="ask again"):
+                await batcher.answer(ASKS[:4])
+            assert len(await batcher.answer(ASKS[:3])) == 3
+        finally:
+            await batcher.close()
+
+    asyncio.run(ask_too_much())
+
+
+def test_closing_lets_the_batch_in_hand_finish_and_cancels_the_rest(shelf_store: IndexStore) -> None:
+    async def close_early() -> list[Any]:
+        batcher = Batcher(BookQA(shelf_store), wait_s=0.0, largest=1)
+        batcher.start()
+        waiting = [asyncio.create_task(batcher.answer([ask])) for ask in ASKS]
+        await asyncio.sleep(0)
+        await batcher.close()
+        return await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), timeout=10)
+
+    outcomes = asyncio.run(close_early())
+    assert all(isinstance(outcome, list | asyncio.CancelledError) for outcome in outcomes)
