@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from indexing.backbone import NAME, SHA256, load_backbone, load_tokenizer
+from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
 from indexing.errors import ModelError
 
@@ -85,18 +86,6 @@ class TransformerEncoder:
         weights = mask.unsqueeze(-1).float()
         mean = (hidden.last_hidden_state.float() * weights).sum(1) / weights.sum(1)
         return torch.nn.functional.normalize(mean, dim=-1)
-
-
-def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Positions in batches of at most ``tokens`` padded tokens (one text at least), longest first."""
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    result: list[list[int]] = []
-    for i in order:
-        # Longest first: the first of a batch sets its padded width.
-        if not result or (len(result[-1]) + 1) * lengths[result[-1][0]] > tokens:
-            result.append([])
-        result[-1].append(i)
-    return result
 
 
 def _hash_folder(folder: Path) -> str:

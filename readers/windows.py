@@ -1,0 +1,85 @@
+"""Question and passages as token windows that fit the model: overlapping where a passage is long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from readers.reading import Reading
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``[CLS] question [SEP] part of one passage [SEP]`` as token ids and segment types.
+
+    ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on;
+    ``words`` number the words those tokens belong to.
+    """
+
+    passage: int
+    ids: list[int]
+    types: list[int]
+    first: int
+    offsets: list[tuple[int, int]]
+    words: list[int]
+
+
+class Windower:
+    """Cuts readings into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens."""
+
+    def __init__(self, tokenizer: Tokenizer, longest: int = 384, overlap: int = 64) -> None:
+        if not 0 < overlap < longest // 2:
+            raise ValueError(
+                f"overlap {overlap} of windows of {longest} tokens; wanted 0 < overlap < longest / 2"
+            )
+        from tokenizers import Tokenizer
+
+        # A copy: truncation is a state of the tokenizer, and others share the original.
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self._tokenizer.no_padding()
+        self._plain = tokenizer
+        # The question may take half of what is left beside the overlap, so that windows always advance.
+        self._longest_question = (longest - overlap) // 2
+        self._tokenizer.enable_truncation(longest, stride=overlap, strategy="only_second")
+
+    def __call__(self, readings: Sequence[Reading]) -> list[list[Window]]:
+        """The windows of each reading, in story order; blank passages have none."""
+        questions = [self._cut(reading.question) for reading in readings]
+        places = [
+            (r, p)
+            for r, reading in enumerate(readings)
+            for p, passage in enumerate(reading.passages)
+            if passage.strip()
+        ]
+        encodings = self._tokenizer.encode_batch([(questions[r], readings[r].passages[p]) for r, p in places])
+        result: list[list[Window]] = [[] for _ in readings]
+        for (r, p), encoding in zip(places, encodings, strict=True):
+            for piece in (encoding, *encoding.overflowing):
+                window = _window(p, piece)
+                if window.offsets:
+                    result[r].append(window)
+        return result
+
+    def _cut(self, question: str) -> str:
+        """The question, cut where it would leave no room for the passage."""
+        encoding = self._plain.encode(question, add_special_tokens=False)
+        if len(encoding.ids) <= self._longest_question:
+            return question
+        return question[: encoding.offsets[self._longest_question][0]]
+
+
+def _window(passage: int, encoding: Encoding) -> Window:
+    context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
+    first = context[0] if context else len(encoding.ids)
+    return Window(
+        passage,
+        encoding.ids,
+        encoding.type_ids,
+        first,
+        [encoding.offsets[i] for i in context],
+        [encoding.word_ids[i] for i in context],
+    )
