@@ -144,7 +144,7 @@ def _order_parts(headings: list[Heading]) -> list[Heading]:
 def _with_known_end(headings: list[Heading]) -> list[Heading]:
     last = max((at for at, heading in enumerate(headings) if heading.number is not None), default=-1)
     kept = [heading for at, heading in enumerate(headings) if heading.kind != NOTES or at > last]
-    while kept and kept[-1].kind == FRONT:
+    while last < 0 and kept and kept[-1].kind == FRONT:
         kept.pop()
     return kept
 

@@ -17,7 +17,13 @@ _BOMS = (
 )
 _STRAY = re.compile("[\udc80-\udcff]")
 _HIGH = bytes(range(128, 256))
-_WESTERN_SHARE = 0.05  # of a text's bytes; western languages in one byte per letter stay below it
+_HIGH_LETTERS = bytes(range(192, 256))
+_WESTERN_SHARE = 0.08  # of a text's bytes; the accented letters of western languages stay below it
+_FEWEST_LETTERS = 100
+_OTHER_ENCODINGS = (
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r"),
+    *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
+)
 _SAMPLE = 64_000  # bytes shown to the detector
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -105,10 +111,11 @@ def _superset(encoding: str) -> str:
 
 
 def _detected(data: bytes) -> str | None:
-    high = len(data) - len(data.translate(None, _HIGH))
-    if high < _WESTERN_SHARE * len(data):
+    """What charset-normalizer finds, where there are letters enough that western languages do not explain."""
+    letters = len(data) - len(data.translate(None, _HIGH_LETTERS))
+    if letters < max(_FEWEST_LETTERS, _WESTERN_SHARE * len(data)):
         return None
     from charset_normalizer import from_bytes  # here, because most texts never need it
 
-    best = from_bytes(data[:_SAMPLE]).best()
+    best = from_bytes(data[:_SAMPLE], cp_isolation=list(_OTHER_ENCODINGS)).best()
     return None if best is None else best.encoding

@@ -22,10 +22,11 @@ from indexing.headings import (
 _FRONT_NAMES = (
     "preface|introduction|introductory|foreword|proem|prologue|induction|dramatis person(?:ae|\u00e6)"
 )
+_WRITERS = "(?:author|translator|editor)['\u2019]s"
 _BACK_NAMES = "epilogue|afterword|conclusion|postscript|appendix|l['\u2019]envoi|envoi"
-_NOTES_NAMES = "glossary|footnotes|bibliography|(?:author|translator|editor|transcriber)['\u2019]s notes?"
+_NOTES_NAMES = "glossary|footnotes|notes|bibliography|transcriber['\u2019]s notes?"
 NAMED = re.compile(
-    rf"^{EDGE}(?P<label>(?:(?P<front>(?:(?:author|translator|editor)['\u2019]s )?(?:{_FRONT_NAMES}))"
+    rf"^{EDGE}(?P<label>(?:(?P<front>(?:{_WRITERS} )?(?:{_FRONT_NAMES})|{_WRITERS} notes?)"
     rf"|(?P<back>{_BACK_NAMES})|(?P<notes>{_NOTES_NAMES}))\b(?P<rest>[^\n]*))$",
     re.M | re.I,
 )

@@ -1,0 +1,181 @@
+"""Headings told from what looks like them: lists of contents, page numbers, prose, stanzas."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexing.chapters import find_chapters
+from indexing.decoding import normalise
+from indexing.numerals import numeral
+
+LINE = "The gull sat on the weir and watched the miller count his sacks of barley again."
+PROSE = "\n".join([LINE] * 9)  # 135 words
+
+
+def book(*paragraphs: str) -> str:
+    return "\n\n".join(paragraphs)
+
+
+def titles(text: str) -> list[str]:
+    return [chapter.title for chapter in find_chapters(text)]
+
+
+@pytest.mark.parametrize(
+    ("headings", "expected"),
+    [
+        (("CHAPTER I.", "CHAPTER II."), ["CHAPTER I", "CHAPTER II"]),
+        (("Chapter 1: The Weir", "Chapter 2: The Mill"), ["Chapter 1: The Weir", "Chapter 2: The Mill"]),
+        (("CHAPTER I\n\nThe Weir", "CHAPTER II\n\nThe Mill"), ["CHAPTER I: The Weir", "CHAPTER II: The Mill"]),
+        (("CHAP. I\nTHE WEIR", "CHAP. II\nTHE MILL"), ["CHAP. I: THE WEIR", "CHAP. II: THE MILL"]),
+        (("CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"), ["CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"]),
+        (("CHAPTER ONE--THE WEIR", "CHAPTER TWO--THE MILL"), ["CHAPTER ONE: THE WEIR", "CHAPTER TWO: THE MILL"]),
+        (("_Letter I_", "_Letter II_"), ["Letter I", "Letter II"]),
+        (("FIRST ACT", "SECOND ACT"), ["FIRST ACT", "SECOND ACT"]),
+        (("Stave One", "Stave Two"), ["Stave One", "Stave Two"]),
+        (("Canto 1", "Canto 2"), ["Canto 1", "Canto 2"]),
+        (("PREFACE", "CHAPTER I", "EPILOGUE"), ["PREFACE", "CHAPTER I", "EPILOGUE"]),
+        (("I", "II", "III"), ["I", "II", "III"]),
+        (("1. The Weir", "2. The Mill"), ["1. The Weir", "2. The Mill"]),
+        (("                CHAPTER I", "                CHAPTER II"), ["CHAPTER I", "CHAPTER II"]),
+    ],
+)
+def test_headings_of_many_styles_are_chapters(headings: tuple[str, ...], expected: list[str]) -> None:
+    text = book("THE MILLER'S GULL", *(part for heading in headings for part in (heading, PROSE)))
+    chapters = find_chapters(normalise(text))
+    assert [chapter.title for chapter in chapters] == expected
+
+
+def test_chapters_begin_with_their_heading_and_end_with_their_text() -> None:
+    text = book("A title page", "CHAPTER I", "It rained.", "CHAPTER II", "It stopped.")
+    assert [text[chapter.start : chapter.end] for chapter in find_chapters(text)] == [
+        "CHAPTER I\n\nIt rained.",
+        "CHAPTER II\n\nIt stopped.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        "CONTENTS\n\nCHAPTER I\nCHAPTER II\nCHAPTER III",
+        "CONTENTS\n\nCHAPTER I. The Weir\n\nCHAPTER II. The Mill\n\nCHAPTER III. The Flood",
+        "Contents\n\n   I. The Weir ........ 3\n  II. The Mill ........ 30\n III. The Flood ...... 300",
+        "CONTENTS.\n\nI. The Weir\n\nII. The Mill\n\nIII. The Flood",
+        "CHAPTER I\n\nThe Weir\n\nCHAPTER II\n\nThe Mill\n\nCHAPTER III\n\nThe Flood",
+    ],
+)
+def test_a_list_of_contents_is_not_taken_for_chapters(contents: str) -> None:
+    body = book("CHAPTER I", "The Weir", PROSE, "CHAPTER II", "The Mill", PROSE, "CHAPTER III", "The Flood", PROSE)
+    text = book("THE MILLER'S GULL", contents, body)
+    chapters = find_chapters(text)
+    assert [chapter.title for chapter in chapters] == [
+        "CHAPTER I: The Weir",
+        "CHAPTER II: The Mill",
+        "CHAPTER III: The Flood",
+    ]
+    assert chapters[0].start == text.rindex("CHAPTER I\n")
+
+
+def test_chapters_that_count_anew_in_every_book_are_named_with_it() -> None:
+    text = book(
+        *("CONTENTS", "BOOK I", "CHAPTER I", "CHAPTER II", "BOOK II", "CHAPTER I", "CHAPTER II"),
+        *("BOOK THE FIRST", "CHAPTER I", PROSE, "CHAPTER II", PROSE),
+        *("BOOK THE SECOND", "CHAPTER I", PROSE, "CHAPTER II", PROSE),
+    )
+    assert titles(text) == [
+        "BOOK THE FIRST, CHAPTER I",
+        "BOOK THE FIRST, CHAPTER II",
+        "BOOK THE SECOND, CHAPTER I",
+        "BOOK THE SECOND, CHAPTER II",
+    ]
+
+
+def test_scenes_are_named_with_their_act_and_begin_with_it() -> None:
+    text = book("ACT I", "SCENE I. A Mill", PROSE, "SCENE II. A Weir", PROSE, "ACT II\nSCENE I", PROSE)
+    chapters = find_chapters(text)
+    assert titles(text) == ["ACT I, SCENE I: A Mill", "ACT I, SCENE II: A Weir", "ACT II, SCENE I"]
+    assert chapters[0].start == 0
+    assert text[chapters[2].start :].startswith("ACT II\nSCENE I")
+
+
+def test_scene_headings_of_a_screenplay_are_chapters() -> None:
+    text = book(
+        "THE GULL",
+        "1   INT. MILL - NIGHT   1",
+        "Sacks. A lamp.",
+        "          MILLER\n     That gull again.",
+        "2   EXT. WEIR - DAWN   2",
+        "Int. is how the clerk began his note.",
+        "INT./EXT. CART (MOVING) - Later",
+        "The gull follows.",
+    )
+    assert titles(text) == ["INT. MILL - NIGHT", "EXT. WEIR - DAWN", "INT./EXT. CART (MOVING) - Later"]
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "Chapter two of his life began at the weir.",
+        "Part of the mill had fallen.",
+        "Act one was over, and the miller slept.",
+        "BOOK I                 17",
+        "Letter I have none, said the postman.",
+        "I",
+        "1. Never feed the gull.",
+        "Introduction to a gull is a serious matter.",
+    ],
+)
+def test_prose_that_begins_like_a_heading_is_not_a_chapter(paragraph: str) -> None:
+    assert titles(book("THE MILLER'S GULL", PROSE, paragraph, PROSE)) == []
+
+
+def test_stanza_numbers_are_not_chapters() -> None:
+    stanzas = [part for number in ("I", "II", "III", "IV") for part in (number, LINE)]
+    assert titles(book("THE GULL", "A Poem", *stanzas)) == []
+
+
+def test_a_chapter_marked_by_its_number_alone_goes_on_a_series() -> None:
+    text = book("Chapter I", PROSE, "Chapter II", PROSE, "III", PROSE, "Chapter IV", PROSE)
+    assert titles(text) == ["Chapter I", "Chapter II", "III", "Chapter IV"]
+
+
+def test_titles_without_numbers_are_known_from_the_list_of_contents() -> None:
+    text = book("CONTENTS", "The Weir\nThe Mill\nThe Flood", "THE WEIR", PROSE, "THE MILL", PROSE, "THE FLOOD", PROSE)
+    assert titles(text) == ["THE WEIR", "THE MILL", "THE FLOOD"]
+
+
+def test_lines_in_capitals_that_stand_far_apart_are_chapters() -> None:
+    long = book(PROSE, PROSE, PROSE)
+    text = book("THE GULL", "by A Miller", "\nTHE WEIR", long, "\nTHE MILL", long, "\nTHE FLOOD", long)
+    assert titles(text) == ["THE WEIR", "THE MILL", "THE FLOOD"]
+
+
+def test_notes_after_the_story_are_no_part_of_its_last_chapter() -> None:
+    text = book("CHAPTER I", PROSE, "FOOTNOTES", "[1] A gull.", "CHAPTER II", PROSE, "FOOTNOTES", "[2] A mill.")
+    assert titles(text) == ["CHAPTER I", "CHAPTER II", "FOOTNOTES"]
+
+
+PARTS = st.sampled_from(
+    ["CONTENTS", "BOOK I", "CHAPTER I", "CHAPTER II. The Weir", "I", "II", "PREFACE", "FOOTNOTES", "ACT I\nSCENE I"]
+    + ["INT. MILL - DAY", "THE MILL", "1. A list", "The gull.", LINE, PROSE, "", "   CHAPTER X   12"]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(PARTS, max_size=14))
+def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
+    text = normalise(book(*parts))
+    chapters = find_chapters(text)
+    assert all(a.end <= b.start for a, b in zip(chapters, chapters[1:], strict=False))
+    assert all(text[chapter.start : chapter.end].strip() == text[chapter.start : chapter.end] for chapter in chapters)
+    assert all(chapter.title.strip() for chapter in chapters)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("12", 12), ("XIV", 14), ("xl", 40), ("CXXIX", 129), ("one", 1), ("THIRTY-SEVEN", 37), ("Twenty first", 21)]
+    + [("twelfth", 12), ("sixtieth", 60), ("IIIII", None), ("VX", None), ("ten two", None), ("gull", None), ("", None)],
+)
+def test_numerals_of_headings(text: str, value: int | None) -> None:
+    assert numeral(text) == value

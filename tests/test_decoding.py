@@ -1,0 +1,68 @@
+"""Bytes to clean text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexing.decoding import decode, normalise
+from indexing.errors import SourceError
+
+ENGLISH = "The miller\u2019s daughter said, \u201cThe caf\u00e9 is shut \u2014 na\u00efve gull!\u201d\n" * 40
+GREEK = "\u039f \u03b3\u03bb\u03ac\u03c1\u03bf\u03c2 \u03ba\u03ac\u03b8\u03b7\u03c3\u03b5 \u03c3\u03c4\u03bf \u03c6\u03c1\u03ac\u03b3\u03bc\u03b1 \u03ba\u03b1\u03b9 \u03ba\u03bf\u03af\u03c4\u03b1\u03be\u03b5 \u03c4\u03bf\u03bd \u03bc\u03c5\u03bb\u03c9\u03bd\u03ac. " * 30
+RUSSIAN = "\u0427\u0430\u0439\u043a\u0430 \u0441\u0438\u0434\u0435\u043b\u0430 \u043d\u0430 \u043f\u043b\u043e\u0442\u0438\u043d\u0435 \u0438 \u0441\u043c\u043e\u0442\u0440\u0435\u043b\u0430 \u043d\u0430 \u043c\u0435\u043b\u044c\u043d\u0438\u043a\u0430. " * 30
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_western_text_is_read_in_every_usual_encoding(encoding: str) -> None:
+    assert decode(ENGLISH.encode(encoding), "a book") == ENGLISH
+
+
+@pytest.mark.parametrize("text", [GREEK, RUSSIAN])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_other_scripts_in_unicode_are_read(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding), "a book") == text
+
+
+def test_other_scripts_in_one_byte_are_detected() -> None:
+    assert decode(RUSSIAN.encode("cp1251"), "a book") == RUSSIAN
+
+
+def test_the_declared_encoding_is_believed_where_it_decodes() -> None:
+    assert decode(GREEK.encode("iso8859-7"), "a book", "ISO-8859-7") == GREEK
+    assert decode(ENGLISH.encode("cp1252"), "a book", "ISO-8859-1") == ENGLISH
+    assert decode(ENGLISH.encode("cp1252"), "a book", "no-such-encoding") == ENGLISH
+    assert decode(ENGLISH.encode(), "a book", "ISO-8859-1") == ENGLISH
+
+
+def test_bytes_that_windows_1252_lacks_are_latin_1() -> None:
+    assert decode(b"caf\xe9 \x81", "a book") == "caf\u00e9 \x81"
+
+
+def test_a_few_stray_bytes_do_not_spoil_the_rest_of_a_utf_8_text() -> None:
+    data = ENGLISH.encode() + b"the \x93gull\x94 left" + "\u00e9".encode()[:1]
+    assert decode(data, "a book").startswith(ENGLISH)
+    assert "the \u201cgull\u201d left" in decode(data, "a book")
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\0" * 500 + b"gull", b"ELF\x01\x02\0\0\0\x03" * 50])
+def test_binary_data_is_refused_with_what_to_do(data: bytes) -> None:
+    with pytest.raises(SourceError, match="convert it"):
+        decode(data, "gull.bin")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text())
+def test_normalising_is_final(text: str) -> None:
+    final = normalise(text)
+    assert normalise(final) == final == unicodedata.normalize("NFC", final)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in final.replace("\n", "").replace("\t", ""))
+
+
+def test_line_ends_and_invisible_characters_are_made_uniform() -> None:
+    text = "\ufeffone\r\ntwo\rthree \t\nfo\u00adur\u200b\x00\x0cfive\u2028six\u0301  \n"
+    assert normalise(text) == "one\ntwo\nthree\nfour\nfive\nsix\u0301"
+    assert normalise("cafe\u0301") == "caf\u00e9"

@@ -1,0 +1,70 @@
+"""What Project Gutenberg adds is cut off; the book is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from indexing.gutenberg import body_span, stated_title, title_page
+
+BOOK = "THE MILLER'S GULL\n\nby Anse Quill\n\n\nCHAPTER I\n\n" + "The gull sat on the weir.\n" * 200 + "\nTHE END"
+HEADER = "The Project Gutenberg EBook of The Miller's Gull\n\nTitle: The Miller's Gull\n    A Tale\n\nAuthor: Anse Quill\n"
+
+
+def body(text: str) -> str:
+    start, end = body_span(text)
+    return text[start:end]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (
+            "*** START OF THE PROJECT GUTENBERG EBOOK THE MILLER'S GULL ***",
+            "*** END OF THE PROJECT GUTENBERG EBOOK THE MILLER'S GULL ***\n\nMuch licence.",
+        ),
+        (
+            "***START OF THE PROJECT GUTENBERG EBOOK THE MILLER'S\nGULL***\n\n\nE-text prepared by a friend\nof gulls",
+            "***END OF THE PROJECT GUTENBERG EBOOK THE MILLER'S GULL***\n\n\n***** a licence *****",
+        ),
+        (
+            "*** START OF THIS PROJECT GUTENBERG EBOOK THE MILLER'S GULL ***\n\n\n\n\nProduced by A. Friend",
+            "End of the Project Gutenberg EBook of The Miller's Gull, by Anse Quill\n\n*** END OF THIS PROJECT\nlicence",
+        ),
+        ("*END THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*", "End of Project Gutenberg's Gull"),
+    ],
+)
+def test_header_licence_and_credits_are_cut_off(start: str, end: str) -> None:
+    assert body(f"{HEADER}\n{start}\n\n\n{BOOK}\n\n\n{end}") == BOOK
+
+
+def test_credits_and_the_rest_of_a_marker_are_cut_where_another_tool_cut_the_header() -> None:
+    assert body(f"GULL ***\n\n\nProduced by A. Friend and the\nGull Proofreaders\n\n\n{BOOK}") == BOOK
+
+
+def test_a_text_that_is_not_gutenbergs_stays_whole() -> None:
+    text = "Produce of the mill: barley.\n\n" + BOOK
+    assert body(text) == text
+
+
+def test_a_mention_of_the_project_in_the_story_does_not_end_it() -> None:
+    text = "CHAPTER I\n\nEnd of Project Gutenberg, said the gull.\n\n" + BOOK
+    assert body(text) == text
+
+
+def test_a_stated_title_may_go_over_two_lines() -> None:
+    assert stated_title(HEADER) == "The Miller's Gull A Tale"
+    assert stated_title("Title: a line of a play\n\nText") is None
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        (BOOK, "THE MILLER'S GULL"),
+        ("The Miller's Gull\n\nA Novel\n\nBy\n\nAnse Quill\n\nIt rained.", "The Miller's Gull"),
+        ("THE MILLER'S GULL, BY ANSE QUILL.\n\nIt rained.", "THE MILLER'S GULL"),
+        ("[Illustration]\n\n_The Miller's Gull_\n\nby Anse Quill", "The Miller's Gull"),
+        ("It rained.\n\nThe gull sat on the weir.", None),
+    ],
+)
+def test_the_title_stands_first_on_the_title_page(page: str, title: str | None) -> None:
+    assert title_page(page) == title

@@ -1,0 +1,55 @@
+"""Passages tile the text, whatever the text is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexing.passages import split
+
+SPACES = " \t\n\u00a0\u2003\u3000"
+TEXTS = st.text(alphabet=st.sampled_from("ab\u00e9\U0001f433.-" + SPACES), max_size=200)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 7))
+def test_every_non_space_character_lies_in_exactly_one_passage(text: str, words: int) -> None:
+    covered = [at for passage in split(text, words) for at in range(passage.start, passage.end)]
+    assert len(covered) == len(set(covered))
+    assert {at for at in covered if not text[at].isspace()} == {
+        at for at, character in enumerate(text) if not character.isspace()
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 7), st.data())
+def test_passages_begin_and_end_at_words_and_share_the_overlap(text: str, words: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, words - 1))
+    passages = split(text, words, overlap)
+    pieces = [text[passage.start : passage.end] for passage in passages]
+    assert all(piece == piece.strip() for piece in pieces)
+    assert [passage.number for passage in passages] == list(range(len(passages)))
+    assert all(len(piece.split()) == words for piece in pieces[:-1])
+    for before, after in zip(pieces, pieces[1:], strict=False):
+        assert before.split()[words - overlap :] == after.split()[:overlap]
+    whole = pieces[0].split() if pieces else []
+    for piece in pieces[1:]:
+        whole += piece.split()[overlap:]
+    assert whole == text.split()
+
+
+def test_a_last_passage_is_never_a_part_of_the_one_before_it() -> None:
+    passages = split("one two three four", words=3, overlap=2)
+    assert [(passage.start, passage.end) for passage in passages] == [(0, 13), (4, 18)]
+
+
+def test_offsets_count_code_points_and_not_bytes() -> None:
+    [passage] = split("\U0001f433 na\u00efve")
+    assert (passage.start, passage.end) == (0, 7)
+
+
+@pytest.mark.parametrize(("words", "overlap"), [(0, 0), (-1, 0), (5, 5), (5, -1)])
+def test_sizes_that_make_no_passages_are_refused(words: int, overlap: int) -> None:
+    with pytest.raises(ValueError, match="wanted"):
+        split("some words", words, overlap)
