@@ -169,5 +169,7 @@ class SparseIndex:
             weights[start:stop] if factor == 1 else weights[start:stop] * factor
             for (start, stop), factor in weighted
         ]
-        sums: NDArray[np.float64] = np.bincount(numbers, np.concatenate(parts), self.passages)
+        sums: NDArray[np.float64] = np.bincount(numbers, np.concatenate(parts), self.passages).astype(
+            np.float64, copy=False
+        )
         return sums

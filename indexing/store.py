@@ -43,7 +43,7 @@ class IndexStore:
         return sorted(pointer.parent.name for pointer in self._books.glob(f"*/{_CURRENT}"))
 
     def __contains__(self, id: str) -> bool:
-        return self._pointer(id).is_file()
+        return id in self.ids()
 
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.

@@ -1,0 +1,177 @@
+"""What every retriever promises, over every line of the table, and what each is for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from novels import novel, questions
+
+from indexing.book import Book
+from indexing.build import BuildSettings, build_book
+from indexing.index import BookIndex
+from indexing.store import IndexStore
+from indexing.tables import UnknownName
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, open_retriever
+from retrieval.hits import Hit
+from retrieval.hybrid import HybridRetriever, z_scores
+from retrieval.ranking import best_hits
+
+NOVEL = novel(words=3_000)
+ASKED = questions(NOVEL, 24)
+
+
+@pytest.fixture(scope="module")
+def shelf(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> IndexStore:
+    """A novel, a book of one passage, and one whose passages are all the same."""
+    store = IndexStore(tmp_path_factory.mktemp("store"))
+    settings = BuildSettings(words=100, encoder=str(tiny_bert))
+    build_book(NOVEL, settings, store)
+    build_book(Book("short", "Short", "The ferry sank at dawn.", "short.txt"), settings, store)
+    chorus = " ".join(["row the boat to the far bank and back"] * 100)
+    build_book(Book("chorus", "Chorus", chorus, "chorus.txt"), BuildSettings(9, 0, str(tiny_bert)), store)
+    return store
+
+
+@pytest.fixture(scope="module")
+def index(shelf: IndexStore) -> BookIndex:
+    return shelf.open(NOVEL.id)
+
+
+def numbers(hits: list[Hit]) -> list[int]:
+    return [hit.passage.number for hit in hits]
+
+
+every_retriever = pytest.mark.parametrize("name", RETRIEVERS)
+
+
+@every_retriever
+@pytest.mark.parametrize("k", [1, 5, 1000])
+def test_hits_are_k_different_passages_of_the_book_best_first(index: BookIndex, name: str, k: int) -> None:
+    for hits in open_retriever(name, index).search(ASKED, k):
+        assert len(hits) == min(k, len(index.passages))
+        assert len(set(numbers(hits))) == len(hits)
+        assert all(hit.passage == index.passages[hit.passage.number] for hit in hits)
+        scores = [hit.score for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        assert np.isfinite(scores).all()
+
+
+@every_retriever
+def test_fewer_hits_are_the_first_of_more(index: BookIndex, name: str) -> None:
+    retriever = open_retriever(name, index)
+    for few, many in zip(retriever.search(ASKED, 3), retriever.search(ASKED, 20), strict=True):
+        assert numbers(few) == numbers(many)[:3]
+
+
+@every_retriever
+def test_ties_go_to_the_earlier_passage(shelf: IndexStore, name: str) -> None:
+    for k in (1, 4, 100):
+        for hits in open_retriever(name, shelf.open("chorus")).search(["Who rows the boat?", "zzyzx"], k):
+            assert numbers(hits) == list(range(k))
+
+
+@every_retriever
+def test_nothing_that_ends_after_before_is_found(index: BookIndex, name: str) -> None:
+    retriever = open_retriever(name, index)
+    for before in (0, index.passages[0].end - 1, index.passages[0].end, index.passages[7].end + 3):
+        seen = sum(passage.end <= before for passage in index.passages)
+        for hits in retriever.search(ASKED[:5], 1000, before=before):
+            assert sorted(numbers(hits)) == list(range(seen))
+    whole = retriever.search(ASKED, 5)
+    assert retriever.search(ASKED, 5, before=len(NOVEL.text)) == whole
+    assert retriever.search(ASKED, 5, before=10**9) == whole
+
+
+@every_retriever
+def test_a_search_is_the_same_every_time_and_in_any_company(index: BookIndex, name: str) -> None:
+    together = open_retriever(name, index).search(ASKED, 5)
+    assert open_retriever(name, index).search(ASKED, 5) == together
+    for question, hits in zip(ASKED, together, strict=True):
+        (alone,) = open_retriever(name, index).search([question], 5)
+        assert numbers(alone) == numbers(hits)
+        np.testing.assert_allclose([h.score for h in alone], [h.score for h in hits], atol=1e-4)
+
+
+@every_retriever
+@pytest.mark.parametrize("question", ["", "?", "zzyzx", "\u6d77", "the " * 3000])
+def test_any_question_at_all_has_hits(index: BookIndex, name: str, question: str) -> None:
+    assert [len(hits) for hits in open_retriever(name, index).search([question, question], 5)] == [5, 5]
+
+
+@every_retriever
+def test_no_questions_have_no_hits(index: BookIndex, name: str) -> None:
+    assert open_retriever(name, index).search([], 5) == []
+
+
+@every_retriever
+def test_a_book_of_one_passage_can_be_searched(shelf: IndexStore, name: str) -> None:
+    retriever = open_retriever(name, shelf.open("short"))
+    assert [numbers(hits) for hits in retriever.search(["When did the ferry sink?"], 5)] == [[0]]
+    assert retriever.search(["When did the ferry sink?"], 5, before=3) == [[]]
+
+
+@every_retriever
+def test_less_than_one_passage_cannot_be_asked_for(index: BookIndex, name: str) -> None:
+    with pytest.raises(ValueError, match="0 passages asked for; wanted 1 or more"):
+        open_retriever(name, index).search(ASKED, 0)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bm25"])
+def test_a_question_in_the_passages_own_words_finds_it(index: BookIndex, name: str) -> None:
+    retriever = open_retriever(name, index)
+    for passage in index.passages:
+        words = index.text(passage.start, passage.end).split()
+        (hits,) = retriever.search([" ".join(words[20:50])], 1)
+        assert numbers(hits) == [passage.number]
+
+
+def test_dense_finds_a_window_by_its_own_text(index: BookIndex) -> None:
+    retriever = open_retriever("dense", index)
+    for passage in index.passages:
+        window = " ".join(index.text(passage.start, passage.end).split()[:80])
+        (hits,) = retriever.search([window], 3)
+        assert passage.number in numbers(hits)
+        assert hits[0].score == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(("weight", "alone"), [(0, "bm25"), (1, "dense")])
+def test_hybrid_with_all_the_weight_on_one_side_ranks_as_that_one(
+    index: BookIndex, weight: float, alone: str
+) -> None:
+    fused = HybridRetriever(index, weight).search(ASKED, 30)
+    single = open_retriever(alone, index).search(ASKED, 30)
+    assert [numbers(hits) for hits in fused] == [numbers(hits) for hits in single]
+
+
+def test_z_scores_have_mean_0_and_deviation_1_unless_all_are_the_same() -> None:
+    z = z_scores(np.array([3.0, 4.0, 8.0, 9.0]))
+    assert z.mean() == pytest.approx(0)
+    assert z.std() == pytest.approx(1)
+    assert z_scores(np.full(3, 0.1, dtype=np.float32)).tolist() == [0, 0, 0]
+    assert z_scores(np.zeros(0)).tolist() == []
+
+
+def test_the_best_of_many_are_those_of_a_stable_sort(index: BookIndex) -> None:
+    random = np.random.default_rng(3)
+    for k in range(1, len(index.passages) + 2):
+        scores = random.integers(0, 4, len(index.passages)).astype(float)
+        wanted = np.argsort(-scores, kind="stable")[:k].tolist()
+        assert numbers(best_hits(index.passages, scores, k)) == wanted
+
+
+def test_an_unknown_retriever_is_answered_with_the_choices(index: BookIndex) -> None:
+    with pytest.raises(UnknownName, match=r"unknown retriever 'bm52' \(did you mean 'bm25'\?\); choose from"):
+        open_retriever("bm52", index)
+    assert DEFAULT_RETRIEVER in RETRIEVERS
+
+
+def test_importing_the_packages_loads_no_numbers() -> None:
+    code = (
+        "import sys, retrieval, indexing.store, indexing.build, retrieval.hybrid, retrieval.sparse\n"
+        "assert not {'numpy', 'torch', 'faiss', 'sklearn', 'transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent.parent)
