@@ -71,7 +71,10 @@ class _Archive:
         from lxml import etree  # type: ignore[import-untyped]
 
         parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
-        root = etree.fromstring(self.read(path), parser)
+        try:
+            root = etree.fromstring(self.read(path), parser)
+        except etree.XMLSyntaxError as error:  # an empty document, which the parser does not mend
+            raise self.broken(f"{path} is no XML") from error
         if root is None:
             raise self.broken(f"{path} is no XML")
         for element in root.iter(etree.Element):

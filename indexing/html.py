@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from html.entities import html5
-from typing import Any
+from html.parser import HTMLParser
 
 from indexing.decoding import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS = frozenset(
+_BLOCKS = frozenset(_HEADINGS) | frozenset(
     re.findall(
         r"\w+",
         """address article aside blockquote body caption center dd details div dl dt fieldset figcaption
         figure footer form header hr html li main ol p pre section summary table tbody tfoot thead tr ul""",
     )
-) | set(_HEADINGS)
+)
 _LEFT_OUT = frozenset(
     re.findall(
         r"\w+",
-        """applet audio button canvas embed head iframe input map math nav noframes noscript object option rp
-        rt script select style svg template textarea title video""",
+        """applet audio button canvas head iframe map math nav noframes noscript object option rp rt script
+        select style svg template textarea title video""",
     )
 )
+_OFTEN_UNCLOSED = ("option", "rp", "rt", "title", "head")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
+_AROUND_BREAK = re.compile(r" *\n *")
 _DECLARED = re.compile(
     rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I
 )
-_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
-_ENTITY = re.compile(r"&(\w+;)")
-_XML_ENTITIES = ("amp;", "lt;", "gt;", "quot;", "apos;")
+
+_SUBSET = re.compile(r"\A[^<]*(?:<\?[^>]*>\s*)?<!DOCTYPE[^\[>]*\[.*?\]\s*>", re.I | re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,88 +47,89 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A parsed page: its ``<title>``, if it has one, and its blocks."""
+    """A page that was read: its ``<title>``, if it has one, and its blocks."""
 
     title: str | None
     blocks: tuple[Block, ...]
 
 
 def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
-    """The page that ``data`` holds; ``name`` is said in errors, ``charset`` is what its server stated."""
+    """The page, HTML or XHTML, that ``data`` holds.
+
+    ``name`` is said in errors, ``charset`` is what its server stated. Elements may be left open and
+    nested to any depth. Nothing outside the page is ever loaded.
+    """
     declared = _DECLARED.search(data[:4096])
     stated = (declared[1] or declared[2]).decode("ascii") if declared else charset
-    text = decode(data, name, stated)
-    root = _parse(_XML_DECLARATION.sub("", text), is_xml=text.lstrip().startswith("<?xml"))
-    if root is None:
-        return Page(None, ())
-    title = next((normalise(_SPACE.sub(" ", element.text or "")) for element in root.iter("title")), None)
-    return Page(title or None, tuple(_blocks(root)))
+    reader = _PageReader()
+    reader.feed(_SUBSET.sub("", decode(data, name, stated), count=1))
+    reader.close()
+    reader.end_block()
+    return Page(normalise(_SPACE.sub(" ", "".join(reader.title))) or None, tuple(reader.blocks))
 
 
-def _parse(text: str, is_xml: bool) -> Any:
-    """The root of the page's tree, or None when there is none.
+class _PageReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.blocks: list[Block] = []
+        self._pieces: list[str] = []
+        self._anchors: list[str] = []
+        self._left_out: list[str] = []  # open elements whose text is left out, the innermost last
+        self._level = 0
+        self._preformatted = False
 
-    XHTML goes to the XML parser, as an empty ``<title/>`` would swallow a page read as HTML. Nothing
-    outside the page is ever loaded.
-    """
-    from lxml import etree  # type: ignore[import-untyped]
-
-    if is_xml or "http://www.w3.org/1999/xhtml" in text[:1000]:
-        text = _ENTITY.sub(
-            lambda match: match[0] if match[1] in _XML_ENTITIES else html5.get(match[1], ""), text
-        )
-        parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, huge_tree=True)
-        root = etree.fromstring(text.encode(), parser)
-        if root is not None:
-            for element in root.iter(etree.Element):
-                element.tag = etree.QName(element).localname
-            if root.find(".//body") is not None:
-                return root
-    html = etree.HTMLParser(no_network=True, huge_tree=True, encoding="utf-8")
-    return etree.fromstring(text.encode(), html)
-
-
-def _blocks(root: Any) -> Iterator[Block]:
-    """The blocks of a tree, walked without recursion, as pages can be nested deeply."""
-    from lxml import etree
-
-    pieces: list[str] = []
-    anchors: list[str] = []
-    level = preformatted = left_out = 0
-
-    def flush() -> Iterator[Block]:
-        lines = "".join(pieces).split("\n")
-        pieces.clear()
-        text = normalise("\n".join(line if preformatted else line.strip(" ") for line in lines))
+    def end_block(self) -> None:
+        """Close the block that is being read, if there is any text in it."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if text.isspace():
+            return
+        if not self._preformatted:
+            text = _AROUND_BREAK.sub("\n", re.sub(" {2,}", " ", text))
+        text = normalise(text)
         if text:
-            yield Block(text, level, tuple(anchors))
-            anchors.clear()
+            self.blocks.append(Block(text, self._level, tuple(self._anchors)))
+            self._anchors.clear()
 
-    def add(text: str | None) -> None:
-        if text and not left_out:
-            pieces.append(text if preformatted else _SPACE.sub(" ", text))
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._begin(tag, attributes)
+        if tag in _LEFT_OUT:
+            self._left_out.append(tag)
 
-    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        tag = element.tag
-        if event in ("comment", "pi"):
-            add(element.tail)
-        elif event == "start":
-            if tag in _BLOCKS:
-                yield from flush()
-            left_out += tag in _LEFT_OUT
-            anchors += [value for key in ("id", "name") if (value := element.get(key)) and tag != "meta"]
-            level = _HEADINGS.get(tag, level)
-            preformatted += tag == "pre"
-            if tag == "br":
-                pieces.append("\n")
-            elif tag in ("td", "th", "img"):
-                pieces.append(" ")
-            add(element.text)
-        else:
-            if tag in _BLOCKS:
-                yield from flush()
-            left_out -= tag in _LEFT_OUT
-            level = 0 if tag in _HEADINGS else level
-            preformatted -= tag == "pre"
-            add(element.tail)
-    yield from flush()
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._begin(tag, attributes)
+        if tag in _BLOCKS:
+            self._end(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._left_out:
+            while self._left_out.pop() != tag:
+                pass  # what stands open inside it ends with it
+        elif tag in _BLOCKS:
+            self._end(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self._left_out:
+            self._pieces.append(data if self._preformatted else _SPACE.sub(" ", data))
+        elif self._left_out[-1] == "title" and "svg" not in self._left_out:
+            self.title.append(data)
+
+    def _begin(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in _BLOCKS:
+            while self._left_out and self._left_out[-1] in _OFTEN_UNCLOSED:
+                self._left_out.pop()
+            self.end_block()
+            self._level = _HEADINGS.get(tag, 0)
+            self._preformatted = self._preformatted or tag == "pre"
+        elif tag == "br":
+            self._pieces.append("\n")
+        elif tag in ("td", "th", "img"):
+            self._pieces.append(" ")
+        if tag != "meta":
+            self._anchors += [value for key, value in attributes if key in ("id", "name") and value]
+
+    def _end(self, tag: str) -> None:
+        self.end_block()
+        self._level = 0
+        self._preformatted = self._preformatted and tag != "pre"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,10 +29,19 @@ def titles(text: str) -> list[str]:
     [
         (("CHAPTER I.", "CHAPTER II."), ["CHAPTER I", "CHAPTER II"]),
         (("Chapter 1: The Weir", "Chapter 2: The Mill"), ["Chapter 1: The Weir", "Chapter 2: The Mill"]),
-        (("CHAPTER I\n\nThe Weir", "CHAPTER II\n\nThe Mill"), ["CHAPTER I: The Weir", "CHAPTER II: The Mill"]),
+        (
+            ("CHAPTER I\n\nThe Weir", "CHAPTER II\n\nThe Mill"),
+            ["CHAPTER I: The Weir", "CHAPTER II: The Mill"],
+        ),
         (("CHAP. I\nTHE WEIR", "CHAP. II\nTHE MILL"), ["CHAP. I: THE WEIR", "CHAP. II: THE MILL"]),
-        (("CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"), ["CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"]),
-        (("CHAPTER ONE--THE WEIR", "CHAPTER TWO--THE MILL"), ["CHAPTER ONE: THE WEIR", "CHAPTER TWO: THE MILL"]),
+        (
+            ("CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"),
+            ["CHAPTER THE FIRST", "CHAPTER THE TWENTY-SECOND"],
+        ),
+        (
+            ("CHAPTER ONE--THE WEIR", "CHAPTER TWO--THE MILL"),
+            ["CHAPTER ONE: THE WEIR", "CHAPTER TWO: THE MILL"],
+        ),
         (("_Letter I_", "_Letter II_"), ["Letter I", "Letter II"]),
         (("FIRST ACT", "SECOND ACT"), ["FIRST ACT", "SECOND ACT"]),
         (("Stave One", "Stave Two"), ["Stave One", "Stave Two"]),
@@ -66,7 +77,9 @@ def test_chapters_begin_with_their_heading_and_end_with_their_text() -> None:
     ],
 )
 def test_a_list_of_contents_is_not_taken_for_chapters(contents: str) -> None:
-    body = book("CHAPTER I", "The Weir", PROSE, "CHAPTER II", "The Mill", PROSE, "CHAPTER III", "The Flood", PROSE)
+    body = book(
+        "CHAPTER I", "The Weir", PROSE, "CHAPTER II", "The Mill", PROSE, "CHAPTER III", "The Flood", PROSE
+    )
     text = book("THE MILLER'S GULL", contents, body)
     chapters = find_chapters(text)
     assert [chapter.title for chapter in chapters] == [
@@ -141,7 +154,9 @@ def test_a_chapter_marked_by_its_number_alone_goes_on_a_series() -> None:
 
 
 def test_titles_without_numbers_are_known_from_the_list_of_contents() -> None:
-    text = book("CONTENTS", "The Weir\nThe Mill\nThe Flood", "THE WEIR", PROSE, "THE MILL", PROSE, "THE FLOOD", PROSE)
+    text = book(
+        "CONTENTS", "The Weir\nThe Mill\nThe Flood", "THE WEIR", PROSE, "THE MILL", PROSE, "THE FLOOD", PROSE
+    )
     assert titles(text) == ["THE WEIR", "THE MILL", "THE FLOOD"]
 
 
@@ -152,13 +167,25 @@ def test_lines_in_capitals_that_stand_far_apart_are_chapters() -> None:
 
 
 def test_notes_after_the_story_are_no_part_of_its_last_chapter() -> None:
-    text = book("CHAPTER I", PROSE, "FOOTNOTES", "[1] A gull.", "CHAPTER II", PROSE, "FOOTNOTES", "[2] A mill.")
+    text = book(
+        "CHAPTER I", PROSE, "FOOTNOTES", "[1] A gull.", "CHAPTER II", PROSE, "FOOTNOTES", "[2] A mill."
+    )
     assert titles(text) == ["CHAPTER I", "CHAPTER II", "FOOTNOTES"]
 
 
 PARTS = st.sampled_from(
-    ["CONTENTS", "BOOK I", "CHAPTER I", "CHAPTER II. The Weir", "I", "II", "PREFACE", "FOOTNOTES", "ACT I\nSCENE I"]
-    + ["INT. MILL - DAY", "THE MILL", "1. A list", "The gull.", LINE, PROSE, "", "   CHAPTER X   12"]
+    [
+        "CONTENTS",
+        "BOOK I",
+        "CHAPTER I",
+        "CHAPTER II. The Weir",
+        "I",
+        "II",
+        "PREFACE",
+        "FOOTNOTES",
+        "ACT I\nSCENE I",
+        *("INT. MILL - DAY", "THE MILL", "1. A list", "The gull.", LINE, PROSE, "", "   CHAPTER X   12"),
+    ]
 )
 
 
@@ -167,15 +194,31 @@ PARTS = st.sampled_from(
 def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
     text = normalise(book(*parts))
     chapters = find_chapters(text)
-    assert all(a.end <= b.start for a, b in zip(chapters, chapters[1:], strict=False))
-    assert all(text[chapter.start : chapter.end].strip() == text[chapter.start : chapter.end] for chapter in chapters)
+    assert all(a.end <= b.start for a, b in pairwise(chapters))
+    assert all(
+        text[chapter.start : chapter.end].strip() == text[chapter.start : chapter.end] for chapter in chapters
+    )
     assert all(chapter.title.strip() for chapter in chapters)
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("12", 12), ("XIV", 14), ("xl", 40), ("CXXIX", 129), ("one", 1), ("THIRTY-SEVEN", 37), ("Twenty first", 21)]
-    + [("twelfth", 12), ("sixtieth", 60), ("IIIII", None), ("VX", None), ("ten two", None), ("gull", None), ("", None)],
+    [
+        ("12", 12),
+        ("XIV", 14),
+        ("xl", 40),
+        ("CXXIX", 129),
+        ("one", 1),
+        ("THIRTY-SEVEN", 37),
+        ("Twenty first", 21),
+        ("twelfth", 12),
+        ("sixtieth", 60),
+        ("IIIII", None),
+        ("VX", None),
+        ("ten two", None),
+        ("gull", None),
+        ("", None),
+    ],
 )
 def test_numerals_of_headings(text: str, value: int | None) -> None:
     assert numeral(text) == value

@@ -12,11 +12,13 @@ from indexing.decoding import decode, normalise
 from indexing.errors import SourceError
 
 ENGLISH = "The miller\u2019s daughter said, \u201cThe caf\u00e9 is shut \u2014 na\u00efve gull!\u201d\n" * 40
-GREEK = "\u039f \u03b3\u03bb\u03ac\u03c1\u03bf\u03c2 \u03ba\u03ac\u03b8\u03b7\u03c3\u03b5 \u03c3\u03c4\u03bf \u03c6\u03c1\u03ac\u03b3\u03bc\u03b1 \u03ba\u03b1\u03b9 \u03ba\u03bf\u03af\u03c4\u03b1\u03be\u03b5 \u03c4\u03bf\u03bd \u03bc\u03c5\u03bb\u03c9\u03bd\u03ac. " * 30
-RUSSIAN = "\u0427\u0430\u0439\u043a\u0430 \u0441\u0438\u0434\u0435\u043b\u0430 \u043d\u0430 \u043f\u043b\u043e\u0442\u0438\u043d\u0435 \u0438 \u0441\u043c\u043e\u0442\u0440\u0435\u043b\u0430 \u043d\u0430 \u043c\u0435\u043b\u044c\u043d\u0438\u043a\u0430. " * 30
+GREEK = "Ο γλάρος κάθησε στο φράγμα και κοίταξε τον μυλωνά. " * 30
+RUSSIAN = "Чайка сидела на плотине и смотрела на мельника. " * 30
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
+)
 def test_western_text_is_read_in_every_usual_encoding(encoding: str) -> None:
     assert decode(ENGLISH.encode(encoding), "a book") == ENGLISH
 
@@ -48,7 +50,9 @@ def test_a_few_stray_bytes_do_not_spoil_the_rest_of_a_utf_8_text() -> None:
     assert "the \u201cgull\u201d left" in decode(data, "a book")
 
 
-@pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\0" * 500 + b"gull", b"ELF\x01\x02\0\0\0\x03" * 50])
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)) * 20, b"\0" * 500 + b"gull", b"ELF\x01\x02\0\0\0\x03" * 50]
+)
 def test_binary_data_is_refused_with_what_to_do(data: bytes) -> None:
     with pytest.raises(SourceError, match="convert it"):
         decode(data, "gull.bin")

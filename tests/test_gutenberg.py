@@ -6,8 +6,15 @@ import pytest
 
 from indexing.gutenberg import body_span, stated_title, title_page
 
-BOOK = "THE MILLER'S GULL\n\nby Anse Quill\n\n\nCHAPTER I\n\n" + "The gull sat on the weir.\n" * 200 + "\nTHE END"
-HEADER = "The Project Gutenberg EBook of The Miller's Gull\n\nTitle: The Miller's Gull\n    A Tale\n\nAuthor: Anse Quill\n"
+BOOK = (
+    "THE MILLER'S GULL\n\nby Anse Quill\n\n\nCHAPTER I\n\n"
+    + "The gull sat on the weir.\n" * 200
+    + "\nTHE END"
+)
+HEADER = (
+    "The Project Gutenberg EBook of The Miller's Gull\n\n"
+    "Title: The Miller's Gull\n    A Tale\n\nAuthor: Anse Quill\n"
+)
 
 
 def body(text: str) -> str:
@@ -23,14 +30,17 @@ def body(text: str) -> str:
             "*** END OF THE PROJECT GUTENBERG EBOOK THE MILLER'S GULL ***\n\nMuch licence.",
         ),
         (
-            "***START OF THE PROJECT GUTENBERG EBOOK THE MILLER'S\nGULL***\n\n\nE-text prepared by a friend\nof gulls",
+            "***START OF THE PROJECT GUTENBERG EBOOK THE MILLER'S\nGULL***\n\n\nE-text prepared by\na friend",
             "***END OF THE PROJECT GUTENBERG EBOOK THE MILLER'S GULL***\n\n\n***** a licence *****",
         ),
         (
             "*** START OF THIS PROJECT GUTENBERG EBOOK THE MILLER'S GULL ***\n\n\n\n\nProduced by A. Friend",
-            "End of the Project Gutenberg EBook of The Miller's Gull, by Anse Quill\n\n*** END OF THIS PROJECT\nlicence",
+            "End of the Project Gutenberg EBook of The Miller's Gull\n\n*** END OF THIS PROJECT\nlicence",
         ),
-        ("*END THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*", "End of Project Gutenberg's Gull"),
+        (
+            "*END THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*",
+            "End of Project Gutenberg's Gull",
+        ),
     ],
 )
 def test_header_licence_and_credits_are_cut_off(start: str, end: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,14 +26,16 @@ def test_every_non_space_character_lies_in_exactly_one_passage(text: str, words:
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(1, 7), st.data())
-def test_passages_begin_and_end_at_words_and_share_the_overlap(text: str, words: int, data: st.DataObject) -> None:
+def test_passages_begin_and_end_at_words_and_share_the_overlap(
+    text: str, words: int, data: st.DataObject
+) -> None:
     overlap = data.draw(st.integers(0, words - 1))
     passages = split(text, words, overlap)
     pieces = [text[passage.start : passage.end] for passage in passages]
     assert all(piece == piece.strip() for piece in pieces)
     assert [passage.number for passage in passages] == list(range(len(passages)))
     assert all(len(piece.split()) == words for piece in pieces[:-1])
-    for before, after in zip(pieces, pieces[1:], strict=False):
+    for before, after in pairwise(pieces):
         assert before.split()[words - overlap :] == after.split()[:overlap]
     whole = pieces[0].split() if pieces else []
     for piece in pieces[1:]:

@@ -75,4 +75,7 @@ def test_a_speakers_name_stays_with_the_words_spoken() -> None:
 
 
 def test_wide_full_stops_need_no_space() -> None:
-    assert sentences("\u9dd7\u98db\u4e86\u3002\u4ed6\u8d70\u4e86\u3002") == ["\u9dd7\u98db\u4e86\u3002", "\u4ed6\u8d70\u4e86\u3002"]
+    assert sentences("\u9dd7\u98db\u4e86\u3002\u4ed6\u8d70\u4e86\u3002") == [
+        "\u9dd7\u98db\u4e86\u3002",
+        "\u4ed6\u8d70\u4e86\u3002",
+    ]

@@ -16,7 +16,10 @@ from indexing.words import words
         ("Anse\u2019s well-known _o\u2019clock_ gull", "anse well known o'clock gull"),
         ("\u2018Tis 3.14 and 1,000 'gulls'", "tis 3 14 and 1 000 gulls"),
         ("Caf\u00e9 \u00c5SA stra\u00dfe", "caf\u00e9 \u00e5sa stra\u00dfe"),
-        ("\u0939\u093f\u0928\u094d\u0926\u0940 \u0921\u093e\u0915", "\u0939\u093f\u0928\u094d\u0926\u0940 \u0921\u093e\u0915"),
+        (
+            "\u0939\u093f\u0928\u094d\u0926\u0940 \u0921\u093e\u0915",
+            "\u0939\u093f\u0928\u094d\u0926\u0940 \u0921\u093e\u0915",
+        ),
         ("--- ... \u201c\u201d", ""),
     ],
 )

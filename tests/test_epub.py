@@ -1,0 +1,212 @@
+"""EPUB files, made here: in order, with their chapters, and none of a bomb's weight."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from functools import partial
+
+import pytest
+
+from indexing.book import Book
+from indexing.epub import read_epub
+from indexing.errors import SourceError
+from indexing.fetch import Fetched
+from indexing.formats import read_book
+from indexing.sources import Source
+
+CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="OPS/package.opf" media-type="application/oebps-package+xml"/>'
+    "</rootfiles></container>"
+)
+PROSE = " ".join(["The gull sat on the weir and watched the miller count his sacks."] * 5)
+
+
+def page(body: str) -> str:
+    return f'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>{body}</body></html>'
+
+
+def package(
+    spine: list[str], extra: str = "", toc: str = "", attributes: dict[str, str] | None = None
+) -> str:
+    items = "".join(
+        f'<item id="{name}" href="text/{name}.xhtml" media-type="application/xhtml+xml"/>' for name in spine
+    )
+    references = "".join(f'<itemref idref="{name}" {(attributes or {}).get(name, "")}/>' for name in spine)
+    return (
+        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata '
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>The Miller\'s Gull</dc:title></metadata>'
+        f"<manifest>{items}{extra}</manifest><spine {toc}>{references}</spine></package>"
+    )
+
+
+def pack(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        archive.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        archive.writestr("META-INF/container.xml", CONTAINER)
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def read(data: bytes, name: str = "gull.epub") -> Book:
+    return read_book(Source(name, "gull", partial(Fetched, data)))
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+def test_documents_are_read_in_the_order_of_the_spine_and_not_of_the_archive() -> None:
+    files = {
+        "OPS/text/b.xhtml": page("<p>Second.</p>"),
+        "OPS/text/a.xhtml": page("<p>First.</p>"),
+        "OPS/text/notes.xhtml": page("<p>Left out.</p>"),
+        "OPS/package.opf": package(["a", "notes", "b"], attributes={"notes": 'linear="no"'}),
+    }
+    book = read(pack(files))
+    assert (book.text, book.title) == ("First.\n\nSecond.", "The Miller's Gull")
+
+
+def test_an_epub_is_known_whatever_its_name() -> None:
+    data = pack({"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"])})
+    assert read(data, "gull.content").text == read(data, "gull.txt").text == "First."
+
+
+NAV = page(
+    '<nav epub:type="toc" xmlns:epub="http://www.idpf.org/2007/ops">'
+    '<ol><li><a href="text/a.xhtml">Before the Flood</a><ol>'
+    '<li><a href="text/a.xhtml#c1">The Weir</a></li><li><a href="text/a.xhtml#c2">The Mill</a></li></ol></li>'
+    '<li><a href="text/b.xhtml">After the Flood</a><ol>'
+    '<li><a href="text/b.xhtml#c3">The  Gull</a></li></ol></li></ol></nav>'
+)
+NCX = (
+    '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>'
+    '<navPoint><navLabel><text>Before the Flood</text></navLabel><content src="text/a.xhtml"/>'
+    '<navPoint><navLabel><text>The Weir</text></navLabel><content src="text/a.xhtml#c1"/></navPoint>'
+    '<navPoint><navLabel><text>The Mill</text></navLabel><content src="text/a.xhtml#c2"/></navPoint>'
+    "</navPoint>"
+    '<navPoint><navLabel><text>After the Flood</text></navLabel><content src="text/b.xhtml"/>'
+    '<navPoint><navLabel><text>The Gull</text></navLabel><content src="text/b.xhtml#c3"/></navPoint>'
+    "</navPoint></navMap></ncx>"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "extra", "toc"),
+    [
+        (
+            "OPS/nav.xhtml",
+            NAV,
+            '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>',
+            "",
+        ),
+        (
+            "OPS/toc.ncx",
+            NCX,
+            '<item id="x" href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
+            'toc="x"',
+        ),
+    ],
+)
+def test_the_table_of_contents_names_the_chapters(path: str, content: str, extra: str, toc: str) -> None:
+    files = {
+        path: content,
+        "OPS/text/a.xhtml": page(
+            f'<p>Part the first</p><p id="c1">{PROSE}</p><p>More.</p><p id="c2">{PROSE}</p>'
+        ),
+        "OPS/text/b.xhtml": page(f'<div>Part the second</div><div id="c3"><p>{PROSE}</p></div>'),
+        "OPS/package.opf": package(["a", "b"], extra, toc),
+    }
+    book = read(pack(files))
+    assert titles(book) == [
+        "Before the Flood, The Weir",
+        "Before the Flood, The Mill",
+        "After the Flood, The Gull",
+    ]
+    assert [book.text[chapter.start :].split("\n")[0] for chapter in book.chapters] == [
+        "Part the first",
+        PROSE,
+        "Part the second",
+    ]
+
+
+def test_without_a_table_of_contents_headings_are_chapters() -> None:
+    files = {
+        "OPS/text/a.xhtml": page(f"<h2>The Weir</h2><p>{PROSE}</p>"),
+        "OPS/text/b.xhtml": page(f"<h2>The Mill</h2><p>{PROSE}</p>"),
+        "OPS/package.opf": package(["a", "b"]),
+    }
+    assert titles(read(pack(files))) == ["The Weir", "The Mill"]
+
+
+def test_a_document_that_unpacks_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = page(f"<p>{'gull ' * 1_000_000}</p>")
+    data = pack({"OPS/text/a.xhtml": bomb, "OPS/package.opf": package(["a"])})
+    assert len(data) < len(bomb) // 100
+    monkeypatch.setattr("indexing.epub._LARGEST_MEMBER", 2**20)
+    with pytest.raises(SourceError, match="unpacks to more than 1 MB"):
+        read(data)
+
+
+def test_documents_that_together_unpack_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"p{number}" for number in range(9)]
+    files = {f"OPS/text/{name}.xhtml": page(f"<p>{'gull ' * 50_000}</p>") for name in names}
+    monkeypatch.setattr("indexing.epub._LARGEST_BOOK", 2**20)
+    with pytest.raises(SourceError, match="unpacks to more"):
+        read(pack({**files, "OPS/package.opf": package(names)}))
+
+
+def test_an_archive_of_too_many_files_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexing.epub._MOST_MEMBERS", 3)
+    with pytest.raises(SourceError, match="more than the 3 allowed"):
+        read(pack({f"{number}.txt": "" for number in range(4)}))
+
+
+ENCRYPTION = (
+    '<encryption xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:CipherReference URI="{}"/></encryption>'
+)
+
+
+def test_protected_books_are_refused_and_protected_fonts_do_not_matter() -> None:
+    files: dict[str, str | bytes] = {
+        "OPS/text/a.xhtml": page("<p>First.</p>"),
+        "OPS/package.opf": package(["a"]),
+    }
+    with pytest.raises(SourceError, match="DRM"):
+        read(pack({**files, "META-INF/encryption.xml": ENCRYPTION.format("OPS/text/a.xhtml")}))
+    assert (
+        read(pack({**files, "META-INF/encryption.xml": ENCRYPTION.format("OPS/font.otf")})).text == "First."
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "package.opf is missing"),
+        ({"OPS/package.opf": package(["a"])}, "a.xhtml is missing"),
+        ({"OPS/package.opf": package([])}, "no text"),
+        ({"OPS/package.opf": ""}, "is no XML"),
+    ],
+)
+def test_a_damaged_epub_is_refused_with_what_is_missing(files: dict[str, str | bytes], said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        read(pack(files))
+
+
+def test_a_truncated_archive_is_refused() -> None:
+    data = pack({"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"])})
+    with pytest.raises(SourceError, match="zip archive cannot be read"):
+        read(data[: len(data) // 2])
+
+
+def test_a_damaged_member_is_refused() -> None:
+    data = bytearray(
+        pack({"OPS/text/a.xhtml": page(f"<p>{PROSE * 9}</p>"), "OPS/package.opf": package(["a"])})
+    )
+    at = data.index(b"OPS/text/a.xhtml") + 40
+    data[at : at + 20] = b"\xff" * 20
+    with pytest.raises(SourceError, match="cannot be unpacked"):
+        read_epub(bytes(data), "gull.epub")

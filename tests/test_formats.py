@@ -1,0 +1,199 @@
+"""Files of every format read into books."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from indexing.book import Book
+from indexing.errors import SourceError, StoryQAError
+from indexing.fetch import Fetched
+from indexing.formats import read_book
+from indexing.sources import Source
+
+STORY = "The gull sat on the weir.\n\nThe miller counted his sacks."
+PROSE = " ".join(["The gull sat on the weir and watched the miller count his sacks."] * 12)
+
+
+def read(name: str, data: bytes | str, content_type: str | None = None) -> Book:
+    fetched = Fetched(data.encode() if isinstance(data, str) else data, content_type)
+    return read_book(Source(name, "gull", partial(Fetched, fetched.data, fetched.content_type)))
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+def test_a_text_is_normalised_and_offsets_point_into_what_is_kept() -> None:
+    book = read(
+        "gull.txt",
+        "\ufeffThe Miller\u2019s Gull\r\n\r\nby Anse\r\n\r\nCHAPTER I\r\n\r\nCafe\u0301 \U0001f433\r\n",
+    )
+    assert book.text == "The Miller\u2019s Gull\n\nby Anse\n\nCHAPTER I\n\nCaf\u00e9 \U0001f433"
+    assert (book.id, book.title, book.source) == ("gull", "The Miller\u2019s Gull", "gull.txt")
+    [chapter] = book.chapters
+    assert book.text[chapter.start : chapter.end] == "CHAPTER I\n\nCaf\u00e9 \U0001f433"
+
+
+def test_id_and_title_may_be_given_and_an_id_must_be_a_slug() -> None:
+    source = Source("shelf/gull.txt", "gull", partial(Fetched, STORY.encode()))
+    assert read_book(source).title == "gull"
+    book = read_book(source, id="g1", title="The  Gull")
+    assert (book.id, book.title) == ("g1", "The  Gull")
+    with pytest.raises(StoryQAError, match="would do"):
+        read_book(source, id="The Gull")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("gull.txt", b"", "is empty"),
+        ("gull.txt", b" \r\n\0\0", "is empty"),
+        ("gull.txt", b"\xef\xbb\xbf * * *\n", "holds no text"),
+        ("gull.txt", b"<!DOCTYPE html><html><body>404</body></html>", "HTML page where text was expected"),
+        (
+            "gull.txt",
+            b"\n<?xml version='1.0'?>\n<!-- x --><html></html>",
+            "HTML page where text was expected",
+        ),
+        ("gull.html", b"<html><body><img src='1.png'></body></html>", "holds no text"),
+        ("gull.html", b"<html><head><script>gull()</script></head></html>", "holds no text"),
+        ("gull.txt", bytes(range(256)) * 9, "binary data"),
+        ("gull.txt", b"%PDF-1.7", "is a PDF"),
+        ("gull.doc", b"\xd0\xcf\x11\xe0gull", "Word"),
+        ("gull.txt.gz", b"\x1f\x8bgull", "gzip"),
+        ("gull.mobi", b"g" * 60 + b"BOOKMOBI" + b"g" * 40, "Kindle"),
+        ("gull.zip", b"PK\x03\x04gull", "no EPUB"),
+        ("gull.epub", b"gull", "named an EPUB"),
+    ],
+)
+def test_what_is_no_book_is_refused_by_name_with_what_is_wrong(name: str, data: bytes, said: str) -> None:
+    with pytest.raises(SourceError, match=said) as caught:
+        read(name, data)
+    assert name in str(caught.value)
+
+
+def test_a_story_without_a_telling_suffix_may_be_text_or_a_page() -> None:
+    assert read("0123abcd.content", STORY).text == STORY
+    assert read("0123abcd.content", f"<html><body><pre>{STORY}</pre></body></html>").text == STORY
+
+
+def test_a_page_gives_its_paragraphs_and_nothing_that_is_not_read() -> None:
+    book = read(
+        "gull.html",
+        """<!DOCTYPE html><html><head><title>The Gull &amp; Co</title><style>p {gull: 1}</style></head><body>
+        <nav><a href="#1">Home</a></nav><!-- a comment --><script>let gull;</script>
+        <p>The <i>gull</i>,<br>na&iuml;ve &mdash; sat
+        on <b>the</b>&nbsp;weir.</p><div>One<p>Two</p>Three</div><ul><li>Four</li><li>Five</li></ul>
+        <table><tr><td>Six</td><td>seven</td></tr></table><pre>  Eight
+          nine</pre></body></html>""",
+    )
+    assert book.title == "The Gull & Co"
+    assert book.text == (
+        "The gull,\nna\u00efve \u2014 sat on the\u00a0weir.\n\nOne\n\nTwo\n\nThree\n\nFour\n\nFive\n\n"
+        "Six seven\n\nEight\n          nine"
+    )
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta charset='windows-1252'>",
+        "<meta http-equiv=Content-Type content='text/html; charset=iso-8859-1'>",
+        "",
+    ],
+)
+def test_a_page_is_read_in_the_encoding_that_it_declares(head: str) -> None:
+    page = f"<html><head>{head}</head><body><p>caf\u00e9 \u2019</p></body></html>"
+    assert read("gull.html", page.encode("cp1252")).text == "caf\u00e9 \u2019"
+    assert read("gull.html", page.encode("utf-8")).text == "caf\u00e9 \u2019"
+
+
+def test_xhtml_with_empty_elements_and_entities_is_read_whole() -> None:
+    page = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml">'
+        '<head><title/></head><body><a id="p1"/><p>The&nbsp;gull &amp; caf&eacute;</p><p>'
+        "left &gull; &#8212;</p></body></html>"
+    )
+    assert read("gull.xhtml", page).text == "The\u00a0gull & caf\u00e9\n\nleft &gull; \u2014"
+
+
+def test_entities_are_never_expanded_from_outside_or_to_a_great_size() -> None:
+    page = (
+        '<?xml version="1.0"?><!DOCTYPE html [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "gullgull">]>'
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>one &f; two &a; three</p></body></html>'
+    )
+    assert read("gull.xhtml", page).text == "one &f; two &a; three"
+
+
+def test_pages_with_thousands_of_open_elements_are_read_to_the_end() -> None:
+    page = f"<html><body>{'<div><font>' * 3000}gull<p>weir</body></html>"
+    assert read("gull.html", page).text == "gull\n\nweir"
+
+
+def test_what_is_left_open_does_not_swallow_the_story() -> None:
+    page = (
+        "<html><head><title>The Gull<body><p>One<select><option>a<option>b</select> two"
+        "<p>\u9dd7<ruby>\u5830<rp>(<rt>seki</ruby> <h2>Three<p>four"
+    )
+    book = read("gull.html", page)
+    assert book.text == "One two\n\n\u9dd7\u5830\n\nThree\n\nfour"
+    assert book.title == "The Gull"
+
+
+def test_headings_of_a_page_are_chapters_and_its_title_and_contents_are_not() -> None:
+    book = read(
+        "gull.html",
+        f"<html><body><h1>The Gull</h1><h2>Contents</h2><p>The Weir</p><p>The Mill</p>"
+        f"<h2>The Weir</h2><p>{PROSE}</p><h3>A note</h3><p>{PROSE}</p>"
+        f"<h2>The<br>Mill</h2><p>{PROSE}</p></body></html>",
+    )
+    assert titles(book) == ["The Weir", "The Mill"]
+    assert book.text[book.chapters[0].start :].startswith("The Weir\n\nThe gull")
+    assert book.text[book.chapters[1].start : book.chapters[1].end] == f"The\nMill\n\n{PROSE}"
+
+
+def test_parts_and_subtitles_marked_in_a_page_are_joined_to_chapters() -> None:
+    chapters = "".join(f"<h3>CHAPTER {n}</h3><h4>The Weir {n}</h4><p>{PROSE}</p>" for n in ("I", "II"))
+    book = read(
+        "gull.html", f"<html><body><h2>PART ONE</h2>{chapters}<h2>PART TWO</h2>{chapters}</body></html>"
+    )
+    assert titles(book) == [
+        "PART ONE, CHAPTER I: The Weir I",
+        "PART ONE, CHAPTER II: The Weir II",
+        "PART TWO, CHAPTER I: The Weir I",
+        "PART TWO, CHAPTER II: The Weir II",
+    ]
+
+
+def test_a_page_without_marked_headings_is_searched_like_a_text() -> None:
+    book = read(
+        "gull.html",
+        f"<html><body><p>CHAPTER I</p><p>{PROSE}</p><p>CHAPTER II</p><p>{PROSE}</p></body></html>",
+    )
+    assert titles(book) == ["CHAPTER I", "CHAPTER II"]
+
+
+def test_a_screenplay_in_a_page_has_its_scenes() -> None:
+    script = "\n\n".join(f"<b>INT. MILL {n} - NIGHT</b>\n\n     MILLER\n  That gull again." for n in range(4))
+    book = read("0123abcd.content", f"<html><body><pre>{script}</pre></body></html>")
+    assert titles(book) == [f"INT. MILL {n} - NIGHT" for n in range(4)]
+
+
+def test_gutenberg_pages_lose_their_licence_and_keep_their_offsets() -> None:
+    book = read(
+        "1234.html",
+        "<html><head><title>The Project Gutenberg eBook of The Gull</title></head><body>"
+        "<div>The Project Gutenberg eBook of The Gull</div><p>Title: The Gull</p>"
+        "<div>*** START OF THE PROJECT GUTENBERG EBOOK THE GULL ***</div>"
+        f"<h2>CHAPTER I</h2><p>{PROSE}</p><h2>CHAPTER II</h2><p>{PROSE}</p>"
+        "<div>*** END OF THE PROJECT GUTENBERG EBOOK THE GULL ***</div>"
+        "<h2>THE FULL PROJECT GUTENBERG LICENSE</h2><p>Licence.</p></body></html>",
+    )
+    assert book.title == "The Gull"
+    assert titles(book) == ["CHAPTER I", "CHAPTER II"]
+    assert [book.text[chapter.start : chapter.end] for chapter in book.chapters] == [
+        f"CHAPTER I\n\n{PROSE}",
+        f"CHAPTER II\n\n{PROSE}",
+    ]
