@@ -95,4 +95,6 @@ def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None) -> BertMode
     ]
     if stranded:
         raise ModelError(f"{backbone_folder()} lacks {', '.join(stranded[:3])}; reinstall {PACKAGE}==0.1.0")
-    return model.requires_grad_(False).eval()
+    model.requires_grad_(False)
+    model.train(False)
+    return model

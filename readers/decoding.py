@@ -79,7 +79,7 @@ def probabilities(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
 
     scores = np.array([candidate.score for candidate in candidates])
     weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def expected_f1(

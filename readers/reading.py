@@ -25,7 +25,8 @@ class Span:
 
     def __post_init__(self) -> None:
         if self.passage < 0 or not 0 <= self.start < self.end:
-            raise ValueError(f"span [{self.start}, {self.end}) of passage {self.passage}; wanted 0 <= start < end")
+            place = f"[{self.start}, {self.end}) of passage {self.passage}"
+            raise ValueError(f"span {place}; wanted 0 <= passage and 0 <= start < end")
 
 
 @dataclass(frozen=True, slots=True)

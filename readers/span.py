@@ -110,9 +110,11 @@ class SpanReader:
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, torch.Tensor]) -> SpanReader:
         """A reader from a checkpoint's tensors (see ``BackboneScorer.from_tensors``)."""
+        import torch
+
         scorer = BackboneScorer.from_tensors(tensors)
         reader = cls(scorer, load_tokenizer())
-        scorer.backbone.to(reader.device, reader.dtype)
+        torch.nn.Module.to(scorer.backbone, reader.device, reader.dtype)
         scorer.weight = scorer.weight.to(reader.device, reader.dtype)
         scorer.bias = scorer.bias.to(reader.device, reader.dtype)
         return reader
@@ -167,9 +169,10 @@ class SpanReader:
 
         scores: list[Any] = [None] * len(windows)
         for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS):
-            tensors = collate([windows[i] for i in batch])
+            ids, types, mask = collate([windows[i] for i in batch])
+            mask = None if mask is None else mask.to(self.device)
             with torch.inference_mode():
-                start, end = self._scorer(*(None if t is None else t.to(self.device) for t in tensors))
+                start, end = self._scorer(ids.to(self.device), types.to(self.device), mask)
             both = torch.stack([start, end], -1).float().cpu().numpy()  # (windows, tokens, 2)
             for row, i in enumerate(batch):
                 context = slice(windows[i].first, windows[i].first + len(windows[i].offsets))

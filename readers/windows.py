@@ -25,7 +25,7 @@ class Window:
     types: list[int]
     first: int
     offsets: list[tuple[int, int]]
-    words: list[int]
+    words: list[int | None]
 
 
 class Windower:

@@ -1,72 +1,60 @@
-"""The labelled questions of the training splits, from the publishers' own layouts."""
+"""The labelled questions of the training splits, read by the loaders that evaluation reads with."""
 
 from __future__ import annotations
 
-import csv
-import json
-import lzma
 import random
+from collections import defaultdict
 from pathlib import Path
 
-from indexing.errors import SourceError
+from evaluation import fairytaleqa, squad
+from evaluation.questions import Benchmark, Place, Question
+from indexing.errors import StoryQAError
 from training.examples import LabelledQuestion
 from training.targets import target_spans
 
+LONGEST_PARAGRAPH = 160  # words; the longer tenth of SQuAD buys fewest questions for the time
 
-def fairytale_questions(folder: Path, split: str = "train") -> list[tuple[str, LabelledQuestion]]:
-    """(story, question) pairs of FairytaleQA; the passages are the gold sections."""
-    found = []
-    for path in sorted((folder / "questions" / split).glob("*-questions.csv")):
-        name = path.name.removesuffix("-questions.csv")
-        with (folder / "section-stories" / split / f"{name}-story.csv").open(
-            encoding="utf-8", newline=""
-        ) as file:
-            sections = {row["section"].strip(): row["text"] for row in csv.DictReader(file)}
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                gold = [s.strip() for s in row["cor_section"].split(",")]
-                passages = tuple(sections[s] for s in gold)
-                answers = tuple(a for n in range(1, 7) if (a := (row[f"answer{n}"] or "").strip()))
-                targets = tuple(
-                    (p, s, e) for p, t in enumerate(passages) for s, e in target_spans(t, answers)
-                )
-                others = [text for s, text in sections.items() if s not in gold]
-                found.append(
-                    (name, LabelledQuestion(row["question"].strip(), passages, targets, others, answers))
-                )
+
+class NoTrainingData(StoryQAError):
+    """A folder that holds no data set a reader is trained on."""
+
+
+def labelled(benchmark: Benchmark) -> dict[str, list[LabelledQuestion]]:
+    """The questions of each story (or article) with their passages and the spans to learn from.
+
+    Passages that other questions of the story are about, but not this one, are its negatives.
+    """
+    texts: dict[str, str] = {}
+    passages: dict[str, dict[tuple[str, Place], str]] = defaultdict(dict)
+    for question in benchmark.questions:
+        text = texts.setdefault(question.book, benchmark.books[question.book]().text)
+        for place in question.given:
+            passages[question.story][question.book, place] = text[slice(*place)]
+    found: dict[str, list[LabelledQuestion]] = defaultdict(list)
+    for question in benchmark.questions:
+        found[question.story].append(_label(question, passages[question.story]))
     return found
 
 
-def squad_questions(path: Path, longest_words: int = 160) -> list[LabelledQuestion]:
-    """The questions of SQuAD v1.1 on paragraphs of at most ``longest_words`` words."""
-    opener = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        articles = json.load(file)["data"]
-    found = []
-    for article in articles:
-        paragraphs = [p["context"] for p in article["paragraphs"]]
-        for number, paragraph in enumerate(article["paragraphs"]):
-            context = paragraph["context"]
-            if len(context.split()) > longest_words:
-                continue
-            others = paragraphs[:number] + paragraphs[number + 1 :]
-            for qa in paragraph["qas"]:
-                answers = tuple(answer["text"] for answer in qa["answers"])
-                if qa.get("offset_ambiguous"):
-                    spans = target_spans(context, answers)
-                else:
-                    spans = [(a["answer_start"], a["answer_start"] + len(a["text"])) for a in qa["answers"]]
-                targets = tuple((0, start, end) for start, end in spans)
-                found.append(LabelledQuestion(qa["question"].strip(), (context,), targets, others, answers))
-    return found
+def _label(question: Question, passages: dict[tuple[str, Place], str]) -> LabelledQuestion:
+    own = [(question.book, place) for place in question.given]
+    texts = tuple(passages[place] for place in own)
+    targets = tuple(
+        (number, start, end)
+        for number, text in enumerate(texts)
+        for start, end in target_spans(text, question.answers)
+    )
+    others = tuple(text for place, text in passages.items() if place not in own)
+    return LabelledQuestion(question.text, texts, targets, others, question.answers)
 
 
 def training_questions(
-    folders: list[Path], squad: int, held_out: float, seed: int
+    folders: list[Path], squad_questions: int, held_out: float, seed: int
 ) -> tuple[list[LabelledQuestion], list[LabelledQuestion], list[LabelledQuestion]]:
-    """FairytaleQA, ``squad`` questions of SQuAD, and the held-out FairytaleQA stories' questions.
+    """FairytaleQA's questions, ``squad_questions`` of SQuAD's, and those of held-out FairytaleQA stories.
 
-    A folder is recognised by what it holds. Raises SourceError for one that holds neither data set.
+    A folder is recognised by what it holds. Raises NoTrainingData for one that holds neither data
+    set, and the loaders' ``DataError`` for one in another layout.
     """
     rng = random.Random(seed)
     fairytale: list[LabelledQuestion] = []
@@ -75,19 +63,27 @@ def training_questions(
     for folder in folders:
         squad_file = next(iter(sorted(folder.glob("train-v1.1.json*"))), None)
         if (folder / "questions" / "train").is_dir():
-            pairs = fairytale_questions(folder)
-            stories = sorted({story for story, _ in pairs})
-            rng.shuffle(stories)
-            held = set(stories[: round(held_out * len(stories))])
-            fairytale += [q for story, q in pairs if story not in held and q.targets]
-            validation += [q for story, q in pairs if story in held]
+            stories = labelled(fairytaleqa.load(folder, "train", "sections"))
+            names = sorted(stories)
+            rng.shuffle(names)
+            held = set(names[: round(held_out * len(names))])
+            for name, questions in stories.items():
+                if name in held:
+                    validation += questions
+                else:
+                    fairytale += [question for question in questions if question.targets]
         elif squad_file is not None:
-            questions = [q for q in squad_questions(squad_file) if q.targets]
+            questions = [
+                question
+                for article in labelled(squad.load(squad_file)).values()
+                for question in article
+                if question.targets and len(question.passages[0].split()) <= LONGEST_PARAGRAPH
+            ]
             rng.shuffle(questions)
-            from_squad += questions[:squad]
+            from_squad += questions[:squad_questions]
         else:
-            raise SourceError(
-                f"{folder} holds no training data; wanted FairytaleQA (questions/train, section-stories/train)"
-                " or SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz)"
+            raise NoTrainingData(
+                f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
+                "section-stories/train) or SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz)"
             )
     return fairytale, from_squad, validation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,20 +12,24 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
+from evaluation.metrics import rouge_l
 from indexing.backbone import SHA256, WIDTH, load_backbone, load_tokenizer
 from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
+from indexing.errors import StoryQAError
 from readers.reading import Reading
 from readers.span import BackboneScorer, SpanReader, collate
 from readers.windows import Window, Windower
 from training.data import training_questions
 from training.examples import Example, LabelledQuestion, show
 
-log = logging.getLogger(__name__)
-
 CHUNK = 512  # examples prepared, sorted by length and batched together
 WARMUP = 0.05  # share of the run
 HEAD_RATE = 10.0  # the head starts from nothing and learns this much faster
+
+
+class RunExists(StoryQAError):
+    """An output folder that holds another run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ class SpanTrainer:
                 # A copy: the pretrained values are shared with every other model of the process.
                 parameter.data = parameter.data.clone()
                 parameter.requires_grad_(True)
-        self.backbone, self.head = backbone.to(self.device), head.to(self.device)
+        torch.nn.Module.to(backbone, self.device)
+        self.backbone, self.head = backbone, head.to(self.device)
         self.scorer = BackboneScorer(self.backbone, self.head.weight, self.head.bias)
         body = [p for p in backbone.parameters() if p.requires_grad]
         rate = self.settings.rate
@@ -152,17 +156,16 @@ class SpanTrainer:
         rng.shuffle(groups)
         for group in groups:
             windows: list[Window] = []
-            rows, targets = [], []
+            rows: list[slice] = []
+            right: list[list[tuple[int, int, int]]] = []
             for i in group:
                 rows.append(slice(len(windows), len(windows) + len(usable[i][0])))
                 windows += usable[i][0]
-                targets.append(usable[i][1])
-            yield windows, rows, targets
+                right.append(usable[i][1])
+            yield windows, rows, right
 
-    def run(
-        self, on_progress: Callable[[int, int, float], None] | None = None, save_every_s: float = 240
-    ) -> None:
-        """Train to the end; ``on_progress`` gets chunks done, all chunks and the running loss."""
+    def run(self, on_progress: Callable[[int, int], None] | None = None, save_every_s: float = 240) -> None:
+        """Train to the end; ``on_progress`` gets chunks done and all chunks."""
         self.out.mkdir(parents=True, exist_ok=True)
         began, saved = time.monotonic() - self.seconds, time.monotonic()
         running = None
@@ -181,13 +184,24 @@ class SpanTrainer:
                 seconds=round(self.seconds),
                 tokens_per_s=round(tokens / (time.monotonic() - chunk_began)),
             )
-            if on_progress is not None and running is not None:
-                on_progress(self.chunk, self.chunks, running)
+            if on_progress is not None:
+                on_progress(self.chunk, self.chunks)
             if time.monotonic() - saved > save_every_s:
                 self.save()
                 saved = time.monotonic()
         self.save()
-        self.export()
+
+    def validate(self) -> float | None:
+        """Mean ROUGE-L of the best span on the held-out stories' gold sections; None without any."""
+        if not self.validation:
+            return None
+        readings = [Reading(q.question, q.passages) for q in self.validation]
+        answers = self.reader().read(readings)
+        scores = [
+            rouge_l(best[0].text, question.answers) if best else 0.0
+            for best, question in zip(answers, self.validation, strict=True)
+        ]
+        return sum(scores) / len(scores)
 
     def _step(
         self, windows: list[Window], rows: list[slice], targets: list[list[tuple[int, int, int]]]
@@ -207,7 +221,7 @@ class SpanTrainer:
             start, end = self.scorer(ids, types, mask)
         loss = span_loss(start, end, context, rows, targets)
         self.optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.optimizer.step()
         return loss.item()
@@ -232,7 +246,7 @@ class SpanTrainer:
         new.replace(self.out / "checkpoint.safetensors")
 
     def resume(self) -> bool:
-        """Go on from the folder's checkpoint, if there is one. Raises ValueError for other settings."""
+        """Go on from the folder's checkpoint, if there is one. Raises RunExists for other settings."""
         from safetensors import safe_open
 
         path = self.out / "checkpoint.safetensors"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
 
 WORD = re.compile(r"\w+")
 BETA = 1.2  # weight of recall in the COCO caption scorer's ROUGE-L
@@ -49,7 +49,8 @@ def _closest(tokens: list[str], wanted: list[str]) -> list[tuple[int, int]]:
     longest = 2 * len(wanted) + 2
     same = np.array([[token == word for word in wanted] for token in tokens])  # (tokens, wanted)
     lcs = np.zeros((len(starts), len(wanted) + 1))  # of the span so far with wanted[:column]
-    best, spans = LEAST_ROUGE_L, []
+    best = LEAST_ROUGE_L
+    spans: list[tuple[int, int]] = []
     for length in range(1, longest + 1):
         ends = starts + length
         inside = ends <= len(tokens)

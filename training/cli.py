@@ -1,0 +1,71 @@
+"""``storyqa train``: one command per model that can be trained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Train a reader.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Train a reader."""
+
+
+@app.command()
+def span(
+    data: Annotated[
+        list[Path],
+        typer.Option("--data", help="A folder with FairytaleQA or with SQuAD v1.1; give it once for each."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder for checkpoints, log.jsonl and the weights.")
+    ],
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="For the order, the crops and the head's start.")] = 13,
+    squad: Annotated[
+        int, typer.Option("--squad", min=0, help="How many SQuAD questions to train on.")
+    ] = 42_000,
+    passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over FairytaleQA.")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+) -> None:
+    """Train the span reader on FairytaleQA train and SQuAD v1.1 train."""
+    import json
+
+    from rich.console import Console
+
+    from evaluation.progress import ProgressBars
+    from training.card import write_card
+    from training.span import RunExists, SpanTrainer, SpanTraining
+
+    settings = SpanTraining(seed=seed, squad=squad, fairytale_passes=passes)
+    if not resume and (out / "checkpoint.safetensors").exists():
+        raise RunExists(f"{out} holds a run already; give --resume to go on with it, or another --out")
+    console = Console(stderr=True)
+    trainer = SpanTrainer(settings, data, out)
+    if resume:
+        trainer.resume()
+    with ProgressBars(console) as tell:
+        trainer.run(lambda done, total: tell("training", done, total))
+        score = trainer.validate()
+    weights = trainer.export()
+    command = f"storyqa train span {' '.join(f'--data {folder.name}' for folder in data)} --out {out.name}"
+    command += f" --seed {seed} --squad {squad} --passes {passes}"
+    write_card(weights, trainer, score, command)
+    result = {
+        "weights": str(weights),
+        "questions": len(trainer.order),
+        "seconds": round(trainer.seconds),
+        "held_out_questions": len(trainer.validation),
+        "held_out_rouge_l": score,
+    }
+    if as_json:
+        sys.stdout.write(json.dumps(result) + "\n")
+    else:
+        console.print(f"{weights}: ROUGE-L {score:.3f} on {len(trainer.validation)} held-out questions")
