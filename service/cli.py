@@ -113,7 +113,8 @@ def run(arguments: Sequence[str]) -> int:
         # Usage errors: Typer gives their class another name from version to version.
         describe = getattr(error, "format_message", None)
         if describe is not None:
-            return _fail(f"{describe().rstrip('.')}; see {_command_of(error)} --help", 2)
+            message = describe().rstrip(".")  # none where the command's help has been printed already
+            return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
         return _unexpected(error)
     return code if isinstance(code, int) else 0
 

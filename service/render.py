@@ -24,30 +24,24 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
 
     ``plain`` marks the answer in its sentence with asterisks, for output without colours.
     """
-    lines: list[Text | Table] = [_answer_line(cited.text, cited.confidence)]
+    lines = [Text(_one_line(question), style="bold"), Text(), _answer_line(cited.text, cited.confidence)]
     if cited.evidence is None:
         lines.append(Text("nothing in what was read supports an answer", style="dim"))
     else:
-        lines += [Text(), _sentence(cited.evidence, plain), Text(), Text(_place(cited.evidence), style="dim")]
+        lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence), style="dim")]
     others = [candidate for candidate in cited.candidates[1:] if candidate.text]
     if others:
         lines += [Text(), Text("or", style="dim")]
-        lines += [_other_line(one.text, one.confidence, one.evidence) for one in others]
-    return Panel(
-        Group(*lines), title=Text(_one_line(question), style="bold"), title_align="left", padding=(0, 1)
-    )
+    for other in others:
+        lines.append(Text(f"{other.confidence:.2f}  {_one_line(other.text)}"))
+        if other.evidence is not None:
+            lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
+    return Panel(Group(*lines), padding=(0, 1))
 
 
 def _answer_line(text: str, confidence: float) -> Text:
     answer = Text(_one_line(text) or "no answer", style="bold green" if text else "bold red")
     return answer.append(f"   confidence {confidence:.2f}", style="not bold default")
-
-
-def _other_line(text: str, confidence: float, evidence: Evidence | None) -> Text:
-    line = Text(f"{confidence:.2f}  {_one_line(text)}")
-    if evidence is not None:
-        line.append(f"   {_place(evidence)}", style="dim")
-    return line
 
 
 def _sentence(evidence: Evidence, plain: bool) -> Text:

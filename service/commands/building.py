@@ -86,11 +86,10 @@ def index(
 
 def _jobs(paths: list[str], book_id: str | None, title: str | None, settings: Settings) -> list[Job]:
     """A job per book that the paths lead to; raises ``StoryQAError`` where they lead to none."""
-    from indexing.formats import read_book
-    from indexing.sources import find
-
     from indexing.build import Job
     from indexing.errors import StoryQAError
+    from indexing.formats import read_book
+    from indexing.sources import find
 
     sources = [source for path in paths for source in find(path, settings)]
     if len(sources) > 1 and (book_id is not None or title is not None):

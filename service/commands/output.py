@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def print_json(content: Any) -> None:
     """``content`` as JSON on standard output; non-ASCII characters as they are where it can take them."""
     readable = "utf" in (sys.stdout.encoding or "").lower()
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=not readable) + "\n")
+    print(json.dumps(content, indent=2, ensure_ascii=not readable), flush=True)
 
 
 def console() -> Console:

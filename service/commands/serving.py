@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from typing import Annotated
 
@@ -40,7 +41,8 @@ def serve(
                 f"storyqa at {url} (calls at {url}/docs, Ctrl-C stops)", soft_wrap=True, markup=False
             )
         config = uvicorn.Config(create_app(settings), timeout_graceful_shutdown=_GRACE_S, server_header=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        with contextlib.suppress(KeyboardInterrupt):  # how the server is meant to be stopped
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

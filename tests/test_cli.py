@@ -1,0 +1,346 @@
+"""The command line as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+
+from indexing.store import IndexStore
+from indexing.tables import resolve
+from service.answering import Ask, BookQA
+from service.cli import COMMANDS, run
+from service.schemas import AnswerResponse
+
+ROOT = Path(__file__).parents[1]
+# A shell that starts tests in the background has them ignore Ctrl-C, which children inherit.
+STORYQA = [
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from service.cli import main; main()",
+]
+PATIENCE_S = 300
+QUICK = ("--retriever", "bm25", "--reader", "overlap")
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def storyqa(
+    shelf_store: IndexStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Runs a command line on the store of tiny books and returns its output; it must end as ``code`` says."""
+    monkeypatch.setenv("STORYQA_STORE", str(shelf_store.root))
+    monkeypatch.delenv("STORYQA_DEBUG", raising=False)
+
+    def call(*arguments: str, code: int = 0) -> str:
+        returned = run(arguments)
+        captured = capsys.readouterr()
+        assert returned == code, captured.err
+        if code == 0:
+            assert captured.err == ""
+            return captured.out
+        assert captured.err.startswith("storyqa: ")
+        assert captured.err.count("\n") == 1, captured.err
+        assert "Traceback" not in captured.err
+        return captured.err
+
+    return call
+
+
+def test_ask_prints_for_machines_what_the_service_answers(storyqa: Run, shelf_store: IndexStore) -> None:
+    book, question = shelf.QUESTIONS[2]
+    printed = json.loads(storyqa("ask", book, question, *QUICK, "-k", "2", "--n-best", "2", "--json"))
+    ask = Ask(book, question, k=2, n_best=2, retriever="bm25", reader="overlap")
+    wanted = AnswerResponse.of(BookQA(shelf_store).answer(ask)).model_dump()
+    assert printed | {"timings_ms": None} == wanted | {"timings_ms": None}
+
+
+def test_ask_shows_people_the_answer_in_its_sentence_and_where_it_stands(storyqa: Run) -> None:
+    book, question = shelf.QUESTIONS[2]
+    shown = storyqa("ask", book, question, *QUICK)
+    evidence = json.loads(storyqa("ask", book, question, *QUICK, "--json"))["evidence"]
+    line = " ".join(shown.replace("│", " ").split())
+    sentence, answer = (" ".join(evidence[part].split()) for part in ("sentence", "text"))
+    assert sentence.replace(answer, f"**{answer}**") in line
+    assert f"II. The Storm · {evidence['percent']:g} % into the book" in line
+    assert f"characters {evidence['start']:,} to {evidence['end']:,} · passage {evidence['passage']}" in line
+    assert question in line
+    assert "confidence 0." in line
+
+
+def test_ask_says_so_where_nothing_may_be_read_yet(storyqa: Run) -> None:
+    assert "no answer" in storyqa("ask", *shelf.QUESTIONS[0], *QUICK, "--before", "1%")
+    answer = json.loads(storyqa("ask", *shelf.QUESTIONS[0], *QUICK, "--before", "3", "--json"))
+    assert (answer["answer"], answer["confidence"], answer["evidence"]) == ("", 0.0, None)
+
+
+def test_search_prints_passages_best_first(storyqa: Run) -> None:
+    found = json.loads(storyqa("search", *shelf.QUESTIONS[6], "--retriever", "tfidf", "-k", "3", "--json"))
+    assert len(found["hits"]) == 3
+    assert all(hit["text"] == shelf.CLOCK[hit["start"] : hit["end"]] for hit in found["hits"])
+    shown = storyqa("search", *shelf.QUESTIONS[6], "--retriever", "tfidf", "-k", "3")
+    assert all(f"{hit['start']:,} to {hit['end']:,}" in shown for hit in found["hits"])
+    assert "nothing found" in storyqa("search", *shelf.QUESTIONS[6], "--retriever", "bm25", "--before", "0")
+
+
+def test_books_and_show_tell_what_is_in_the_store(storyqa: Run) -> None:
+    assert [book["id"] for book in json.loads(storyqa("books", "--json"))] == sorted(shelf.STORIES)
+    listed = storyqa("books")
+    assert all(id in listed and title in listed for id, (title, _) in shelf.STORIES.items())
+    book = json.loads(storyqa("show", "lantern", "--json"))
+    assert book["characters"] == len(shelf.LANTERN)
+    shown = storyqa("show", "lantern")
+    size = f"{book['passages']} of 30 words"
+    for fact in (book["title"], book["source"], book["version"], "II. The Storm", size):
+        assert fact in shown
+
+
+def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: Run, tmp_path: Path) -> None:
+    at = ("--store", str(tmp_path / "store"))
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "well.txt").write_text(shelf.WELL, encoding="utf-8")
+    assert json.loads(storyqa("books", *at, "--json")) == []
+    assert "storyqa index" in storyqa("books", *at)
+
+    [outcome] = json.loads(storyqa("index", str(folder), *at, "--words", "40", "--overlap", "5", "--json"))
+    assert (outcome["id"], outcome["status"]) == ("well", "built")
+    assert "unchanged" in storyqa("index", str(folder), *at, "--words", "40", "--overlap", "5")
+    [outcome] = json.loads(
+        storyqa("index", str(folder / "well.txt"), *at, "--id", "odo", "--title", "Odo's Well", "--json")
+    )
+    assert (outcome["id"], outcome["title"], outcome["passages"]) == ("odo", "Odo's Well", 1)
+    assert json.loads(storyqa("show", "well", *at, "--json"))["words_per_passage"] == 40
+
+    assert json.loads(storyqa("verify", *at, "--json")) == {"books": 2, "damaged": 0, "problems": {}}
+    [text] = (tmp_path / "store" / "books" / "odo").glob("*/text.npy")
+    content = bytearray(text.read_bytes())
+    content[-1] ^= 1
+    text.write_bytes(content)
+    assert run(["verify", *at]) == 1
+    assert run(["verify", "well", *at]) == 0
+    assert "odo" in storyqa("remove", "odo", *at) + storyqa("remove", "well", *at)
+    assert json.loads(storyqa("books", *at, "--json")) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["frobnicate"], "No such command"),
+        (["ask"], "Missing argument"),
+        (["ask", "lantern"], "Missing argument"),
+        (["ask", "lantern", "Who?", "--frob"], "No such option"),
+        (["ask", "lantern", "Who?", "-k", "five"], "-k"),
+        (["ask", "lantern", "Who?", "-k", "0"], "wanted 1 to 100"),
+        (["ask", "lantern", "Who?", "-k", "101"], "wanted 1 to 100"),
+        (["ask", "lantern", "Who?", "--n-best", "0"], "wanted 1 to 20"),
+        (["ask", "lantern", "Who?", "--before", "140%"], "'0%' to '100%'"),
+        (["ask", "lantern", "Who?", "--before", "-1"], "wanted a character offset"),
+        (["ask", "lantern", " "], "question is empty"),
+        (["ask", "lantern", "x" * 2001], "at most 2,000"),
+        (["ask", "lantern", "Who?\udcff", *QUICK], "Unicode"),
+        (["ask", "lantem", "Who?", *QUICK], "did you mean lantern"),
+        (["ask", "lantern", "Who?", "--reader", "overlab"], "choose from"),
+        (["ask", "lantern", "Who?", "--reader", "seq2seq"], "seq2seq:"),
+        (["ask", "lantern", "Who?", "--retriever", "bm52"], "did you mean 'bm25'"),
+        (["search", "lantem", "Who?"], "did you mean lantern"),
+        (["search", "lantern", "Who?", "-k", "0"], "wanted 1 to 100"),
+        (["show", "lantem"], "did you mean lantern"),
+        (["show", "../lantern"], "unknown book"),
+        (["remove", "lantem"], "did you mean lantern"),
+        (["verify", "lantem"], "did you mean lantern"),
+        (["index"], "Missing argument"),
+        (["index", "no/such/file.txt"], "does not exist"),
+        (["index", "gutenberg:moby"], "gutenberg:1342"),
+        (["index", "ftp://example.org/book.txt"], "cannot be fetched"),
+        (["index", str(ROOT / "pyproject.toml"), __file__, "--id", "one"], "--id names one book"),
+        (["index", str(ROOT / "pyproject.toml"), "--words", "0"], "wanted 1 or more"),
+        (["index", str(ROOT / "pyproject.toml"), "--overlap", "200"], "wanted 0 <= overlap < words"),
+        (["index", str(ROOT / "pyproject.toml"), "--id", "No Slug"], "cannot be a book id"),
+        (["serve", "--port", "65536"], "--port"),
+        (["serve", "--host", "no.such.host.invalid", "--port", "0"], "--host"),
+        (["evaluate", "frobnicate"], "No such command"),
+        (["evaluate", "narrativeqa"], "--data"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(storyqa: Run, arguments: list[str], said: str) -> None:
+    assert said in storyqa(*arguments, code=2)
+
+
+def test_one_bad_book_does_not_keep_the_others_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shelf_store: IndexStore
+) -> None:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "a.txt").write_text(" \n")
+    (folder / "b.txt").write_text(shelf.WELL, encoding="utf-8")
+    assert run(["index", str(folder), "--workers", "1", "--store", str(tmp_path / "store")]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("storyqa: ")
+    assert captured.err.count("\n") == 1
+    assert "a.txt" in captured.err
+    assert IndexStore(tmp_path / "store").ids() == ["b"]
+
+
+def test_a_bad_setting_is_named(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORYQA_OPEN_BOOKS", "many")
+    assert "STORYQA_OPEN_BOOKS is 'many'" in storyqa("books", code=2)
+
+
+def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
+    storyqa: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "book.txt").write_text(shelf.WELL, encoding="utf-8")
+    monkeypatch.setenv("STORYQA_STORE", str(tmp_path / "file"))
+    arguments = ("index", str(tmp_path / "book.txt"), "--workers", "0")
+    assert "wanted 1 or more" in storyqa(*arguments, code=2)
+    monkeypatch.setitem(COMMANDS, "evaluate", "evaluation.no_such_module:app")
+    assert "STORYQA_DEBUG=1" in storyqa("evaluate", code=1)
+    monkeypatch.setenv("STORYQA_DEBUG", "1")
+    assert run(["evaluate"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_commands_of_other_packages_are_there(name: str) -> None:
+    assert callable(resolve("command", name, COMMANDS))
+
+
+def test_arguments_reach_the_commands_of_other_packages_as_they_are(storyqa: Run) -> None:
+    shown = storyqa("evaluate", "narrativeqa", "--help")
+    assert "storyqa evaluate narrativeqa" in shown
+    assert "--data" in shown
+
+
+def test_help_lists_every_command_and_loads_nothing_that_takes_time() -> None:
+    code = "import sys; from service.cli import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    seconds = []
+    for _ in range(2):  # the first may have to compile
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    assert min(seconds) < 0.5
+    assert not {"torch", "numpy", "pydantic", "fastapi", "transformers"}.intersection(done.stderr.split())
+    commands = ["index", "books", "show", "remove", "verify", "search", "ask", "serve", "demo", *COMMANDS]
+    assert all(command in done.stdout for command in commands)
+
+
+def test_demo_answers_five_questions_about_the_bundled_story(
+    storyqa: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORYQA_READER", "overlap")
+    at = ("--store", str(tmp_path))
+    answers = json.loads(storyqa("demo", *at, "--json"))
+    assert len(answers) == 5
+    text = IndexStore(tmp_path).open("weigher-of-sandry-quay").book.text
+    for answer in answers:
+        evidence = answer["evidence"]
+        assert text[evidence["start"] : evidence["end"]] == answer["answer"]
+    shown = storyqa("demo", *at)
+    assert all(answer["question"] in " ".join(shown.split()) for answer in answers)
+    assert shown.count("   confidence ") == 5
+
+
+def test_version_and_a_bare_call_say_what_this_is(storyqa: Run) -> None:
+    assert storyqa("--version").startswith("storyqa ")
+    assert "Answers questions" in storyqa()
+
+
+def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """A storyqa process of its own."""
+    return subprocess.Popen(
+        [*STORYQA, *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_ctrl_c_while_indexing_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    for number in range(30):
+        text = f"This is tale {number} of many.\n\n{shelf.LANTERN}"
+        (folder / f"tale-{number:02}.txt").write_text(text, encoding="utf-8")
+    arguments = ("index", str(folder), "--workers", "1", "--store", str(tmp_path / "store"))
+    process = start(*arguments, OMP_NUM_THREADS="1")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("tale-00: ")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert err.count("\n") == 1
+    assert "the same command goes on" in err
+    store = IndexStore(tmp_path / "store")
+    kept = store.ids()
+    assert 1 <= len(kept) < 30
+    assert all(store.verify(id) == [] for id in kept)
+    assert run(list(arguments)) == 0
+    assert len(store.ids()) == 30
+
+
+def test_serve_answers_until_it_is_told_to_stop(shelf_store: IndexStore) -> None:
+    process = start(
+        "serve",
+        "--port",
+        "0",
+        "--json",
+        "--store",
+        str(shelf_store.root),
+        STORYQA_RETRIEVER="bm25",
+        STORYQA_READER="overlap",
+    )
+    assert process.stdout is not None
+    lines: list[str] = []
+    while not lines or lines[-1] != "}\n":
+        lines.append(process.stdout.readline())
+        assert lines[-1], process.communicate()[1]
+    served: dict[str, Any] = json.loads("".join(lines))
+    book, question = shelf.QUESTIONS[0]
+    transport = httpx.HTTPTransport(retries=20)  # it listens a moment after it has said where
+    with httpx.Client(base_url=served["url"], transport=transport, timeout=PATIENCE_S) as client:
+        answer = client.post("/answer", json={"book_id": book, "question": question})
+    assert answer.json()["evidence"]["chapter"] == "I. The Lamp"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+
+
+def test_closed_pipes_and_terminals_without_unicode_are_no_errors(
+    shelf_store: IndexStore,
+) -> None:
+    store = {"STORYQA_STORE": str(shelf_store.root)}
+    process = start("show", "lantern", "--json", **store)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(timeout=PATIENCE_S) in (0, 1)
+
+    process = start("ask", *shelf.QUESTIONS[1], *QUICK, **store, PYTHONIOENCODING="ascii")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert "blue oil" in out
+    process = start("ask", *shelf.QUESTIONS[1], *QUICK, "--json", **store, PYTHONIOENCODING="ascii")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(out)["evidence"]
