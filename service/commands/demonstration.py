@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from importlib import resources
 
 from service.commands.options import AsJson, Store
@@ -13,10 +14,9 @@ _STORY = "weigher-of-sandry-quay"
 
 def demo(store: Store = None, as_json: AsJson = False) -> None:
     """Index the bundled story and answer five questions about it."""
+    from indexing.build import BuildSettings, build_book
     from indexing.formats import read_book
     from indexing.sources import find
-
-    from indexing.build import BuildSettings, build_book
     from indexing.store import IndexStore
     from service.answering import Ask, BookQA
     from service.render import answer_panel
@@ -32,7 +32,8 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]
     asks = [
-        Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader) for question in questions
+        Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
+        for question in questions
     ]
     cited = BookQA(shelf).answer_many(asks)
     if as_json:
@@ -50,6 +51,6 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     )
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not out.is_terminal))
-    out.print(
-        f'\nAsk it yourself: storyqa ask {_STORY} "Who weighed the goose?"', markup=False, soft_wrap=True
-    )
+    where = "" if store is None else f" --store {shlex.quote(str(store))}"
+    hint = f'storyqa ask {_STORY} "How far inside the bound stone did the wreck lie?"{where}'
+    out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)
