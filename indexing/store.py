@@ -42,9 +42,6 @@ class IndexStore:
         """The ids of all books that can be opened, sorted."""
         return sorted(pointer.parent.name for pointer in self._books.glob(f"*/{_CURRENT}"))
 
-    def __contains__(self, id: str) -> bool:
-        return id in self.ids()
-
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
 

@@ -200,7 +200,6 @@ def test_an_unknown_book_is_answered_with_near_names(store: IndexStore) -> None:
 def test_what_cannot_be_an_id_is_an_unknown_book(store: IndexStore, id: str) -> None:
     with pytest.raises(UnknownBook):
         store.open(id)
-    assert id not in store
 
 
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
@@ -216,7 +215,6 @@ def test_a_removed_book_is_gone_from_the_disk(store: IndexStore) -> None:
     index = store.open(NOVEL.id)
     store.remove(NOVEL.id)
     assert store.ids() == []
-    assert NOVEL.id not in store
     assert list((store.root / "books").iterdir()) == []
     use_everything(index)  # what was open stays open
 
@@ -352,7 +350,7 @@ def test_a_damaged_pointer_is_refused_with_the_repair(store: IndexStore) -> None
 
 
 def test_text_of_odd_characters_is_indexed_and_found(settings: BuildSettings, tmp_path: Path) -> None:
-    text = "One \U0001f40b whale. " * 50 + "\u6d77 sea " * 50
+    text = "One \U0001f40b whale. " * 200 + "\u6d77 sea " * 50
     store = IndexStore(tmp_path)
     build_book(Book("odd", "Odd", text, "odd.txt"), settings, store)
     index = store.open("odd")
