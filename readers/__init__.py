@@ -28,6 +28,8 @@ def open_reader(name: str) -> Reader:
     ``load(argument: str | None)``, once per process and full name. Raises ``UnknownName`` where
     the table has no such reader and ``ModelError`` where the argument leads to no usable model.
     """
+    if name in _opened:  # not behind the lock: another model may take minutes to fetch
+        return _opened[name]
     kind, colon, argument = name.partition(":")
     with _opening:  # two requests that arrive together must not load one model twice
         if name not in _opened:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from importlib.resources import files
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any
 
@@ -60,8 +60,6 @@ NAMES = {
 @pytest.fixture(params=NAMES)
 def reader(request: pytest.FixtureRequest) -> Any:
     name = NAMES[request.param]
-    if name == "span" and not (files("readers.weights") / "span.safetensors").is_file():
-        pytest.skip("the span reader's weights are not shipped yet")
     folders = {f: request.getfixturevalue(f) for f in ("tiny_bert", "tiny_t5", "tiny_bart") if f in name}
     return open_reader(name.format(**folders))
 
@@ -166,5 +164,15 @@ def test_no_candidates_have_no_ranks(reader: Any) -> None:
     assert reader.rank(READINGS[0], []) == []
 
 
-def test_a_reader_is_opened_once(tiny_t5: Any) -> None:
-    assert open_reader(f"seq2seq:{tiny_t5}") is open_reader(f"seq2seq:{tiny_t5}")
+def test_a_reader_is_opened_once_however_many_ask_for_it_together(tiny_t5: Any) -> None:
+    name = f"seq2seq:{tiny_t5}@beams=2"
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(open_reader, [name] * 8))
+    assert len({id(reader) for reader in opened}) == 1
+
+
+def test_readers_may_be_used_from_several_threads(reader: Any) -> None:
+    alone = reader.read(READINGS, 2)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda reading: reader.read([reading], 2)[0], READINGS * 4))
+    assert all(map(same, alone * 4, together))
