@@ -1,8 +1,9 @@
 # One environment and what to do with it; `make` alone lists it.
-# Another interpreter: make demo PYTHON=python3.12
+# Another interpreter: make demo PYTHON=python3.12. Real texts to measure on: make bench DATA=folder
 
 PYTHON ?= python3
 VENV ?= .venv
+PEERS ?= .bench-venv
 PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
 READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -29,8 +30,8 @@ lint: $(VENV)/.installed-dev
 
 check: lint test
 
-bench: $(VENV)/.installed-dev
-	$(VENV)/bin/python benchmarks/run.py
+bench: $(VENV)/.installed $(PEERS)/.installed
+	$(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
 
 # The stamps make a second run start at once; they age when a dependency or a pin changes.
 # torch goes first: a machine that already has a wheel of it for its own hardware then uses that one.
@@ -47,4 +48,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV)"
 	@$(PIP) --editable ".[eval,dev]"
+	@touch $@
+
+# The tools measured against, in an environment of their own: their dependencies are not ours.
+$(PEERS)/.installed: benchmarks/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	@echo "Installing the tools to measure against into $(PEERS)"
+	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers.txt
 	@touch $@
