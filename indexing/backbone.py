@@ -60,9 +60,11 @@ def load_tokenizer() -> Tokenizer:
 @lru_cache
 def base_tensors() -> dict[str, torch.Tensor]:
     """The pretrained parameters by their Hugging Face names, fp32, one copy for the whole process."""
+    import torch
     from safetensors.torch import load_file
 
-    tensors = load_file(backbone_folder() / "model.safetensors")
+    with torch.inference_mode(False):  # whoever asks first: tensors born in inference mode cannot be trained
+        tensors = load_file(backbone_folder() / "model.safetensors")
     return {name: tensor for name, tensor in tensors.items() if not name.startswith("pooler.")}
 
 

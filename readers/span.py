@@ -63,11 +63,10 @@ class BackboneScorer:
 
 
 class HuggingFaceScorer:
-    """Any Hugging Face question-answering model."""
+    """Any Hugging Face question-answering model; ``types`` says whether it is told the segments apart."""
 
-    def __init__(self, model: Any) -> None:
-        self.backbone = model
-        self._types = int(getattr(model.config, "type_vocab_size", 0)) > 1
+    def __init__(self, model: Any, types: bool) -> None:
+        self.backbone, self._types = model, types
 
     def __call__(
         self, ids: torch.Tensor, types: torch.Tensor, mask: torch.Tensor | None
@@ -152,9 +151,11 @@ class SpanReader:
 
     def _candidates(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         """The likeliest spans of each reading, best first."""
-        if not all(reading in self._recent for reading in readings):
-            self._recent = dict(zip(readings, self._read(readings), strict=True))
-        return [self._recent[reading] for reading in readings]
+        recent = self._recent
+        if not all(reading in recent for reading in readings):
+            # Replaced whole, never changed: other threads may be reading too.
+            recent = self._recent = dict(zip(readings, self._read(readings), strict=True))
+        return [recent[reading] for reading in readings]
 
     def _read(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         windows = [(r, window) for r, found in enumerate(self._windower(readings)) for window in found]
@@ -222,6 +223,7 @@ def _load_hugging_face(cls: type[SpanReader], argument: str) -> SpanReader:
             f"span:{argument} has no fast tokenizer; save one as tokenizer.json beside the model"
         )
     longest = min(384, int(tokenizer.model_max_length), int(model.config.max_position_embeddings))
-    reader = cls(HuggingFaceScorer(model.eval()), tokenizer.backend_tokenizer, longest, longest // 3)
+    types = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
+    reader = cls(HuggingFaceScorer(model.eval(), types), tokenizer.backend_tokenizer, longest, longest // 3)
     model.to(reader.device, reader.dtype)
     return reader

@@ -1,0 +1,104 @@
+"""The shared encoder: checked, loaded once, and equal to what its publisher's code computes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from indexing import backbone
+from indexing.backbone import backbone_folder, base_tensors, load_backbone, load_tokenizer
+from indexing.batches import batches
+from indexing.encoder import load_encoder
+from indexing.errors import ModelError
+from indexing.int8 import Int8Linear
+
+TEXTS = [
+    "The cooper of Vane kept seven geese.",
+    "A fox took the grey one on a winter's night, and the cooper wept.",
+    "Ledger, tariff, wharf.",
+    "goose " * 400,
+    "",
+    "🦊 Лиса",
+]
+
+
+def test_hidden_states_are_those_of_transformers() -> None:
+    from transformers import AutoModel
+
+    ids = torch.tensor([load_tokenizer().encode(TEXTS[0], TEXTS[1]).ids])
+    reference = AutoModel.from_pretrained(backbone_folder()).eval()
+    with torch.inference_mode():
+        ours = load_backbone()(input_ids=ids).last_hidden_state
+        theirs = reference(input_ids=ids).last_hidden_state
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_models_share_the_parameters_that_they_do_not_change() -> None:
+    name = "encoder.layer.5.output.dense.bias"
+    changed = load_backbone({name: torch.ones_like(base_tensors()[name])})
+    words = "embeddings.word_embeddings.weight"
+    assert changed.get_parameter(words).data_ptr() == load_backbone().get_parameter(words).data_ptr()
+    assert bool((changed.get_parameter(name) == 1).all())
+    assert not bool((base_tensors()[name] == 1).all())
+
+
+def test_a_parameter_that_the_backbone_does_not_have_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"encoder\.layer\.9"):
+        load_backbone({"encoder.layer.9.output.dense.bias": torch.zeros(384)})
+
+
+def test_weights_with_another_hash_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "another_minilm"
+    shutil.copytree(backbone_folder(), package / "model")
+    (package / "__init__.py").touch()
+    with (package / "model" / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x7f")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(backbone, "PACKAGE", "another_minilm")
+    with pytest.raises(ModelError, match="SHA-256"):
+        backbone_folder.__wrapped__()
+
+
+def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    model, tokenizer = (c.from_pretrained(backbone_folder()) for c in (AutoModel, AutoTokenizer))
+    encoded = tokenizer(TEXTS, padding=True, truncation=True, max_length=256, return_tensors="pt")
+    with torch.inference_mode():
+        hidden = model.eval()(**encoded).last_hidden_state
+    mask = encoded["attention_mask"].unsqueeze(-1)
+    reference = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+    ours = load_encoder().encode(TEXTS)
+    assert ours.dtype == np.float32
+    assert np.linalg.norm(ours, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+    # bf16 and int8 round; a text stays far closer to itself than to any other.
+    assert ((ours * reference).sum(1) > 0.9).all()
+    assert (np.argmax(ours @ reference.T, axis=1) == np.arange(len(TEXTS))).all()
+
+
+def test_int8_products_are_within_their_rounding_of_the_exact_ones() -> None:
+    torch.manual_seed(0)
+    linear = torch.nn.Linear(64, 32)
+    x = torch.randn(5, 7, 64)
+    with torch.inference_mode():
+        exact, rounded = linear(x), Int8Linear(linear)(x)
+    assert rounded.shape == exact.shape
+    assert (rounded - exact).abs().max() < 0.05 * exact.abs().max()
+
+
+def test_an_encoder_is_loaded_once_and_an_unknown_one_is_named() -> None:
+    assert load_encoder() is load_encoder()
+    with pytest.raises(ModelError, match="no-such-folder"):
+        load_encoder("no-such-folder")
+
+
+def test_batches_hold_every_text_once_within_the_budget() -> None:
+    lengths = [5, 300, 2, 2, 90, 41, 41, 1000]
+    found = batches(lengths, 100)
+    assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
+    assert all(len(b) * max(lengths[i] for i in b) <= 100 or len(b) == 1 for b in found)
