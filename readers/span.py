@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from indexing.backbone import load_backbone, load_tokenizer
+from indexing.backbone import SHA256, load_backbone, load_tokenizer
 from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
 from indexing.errors import ModelError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from readers.decoding import Candidate
 
 BATCH_TOKENS = 6144
+WEIGHTS = "span.safetensors"
 LONGEST_ANSWER = 40  # tokens
 KEPT_PER_WINDOW = 20
 KEPT = 40
@@ -91,20 +93,32 @@ class SpanReader:
 
     @classmethod
     def load(cls, argument: str | None) -> SpanReader:
-        """The shipped reader, or the Hugging Face model in the folder or hub name ``argument``.
+        """The shipped reader, or the model that ``argument`` leads to.
 
-        Raises ModelError where there is no such model or it answers no questions.
+        That is a folder in which ``storyqa train span`` left its weights, or the folder or hub name
+        of a Hugging Face model. Raises ModelError where there is none or it answers no questions.
         """
-        if argument is not None:
-            return _load_hugging_face(cls, argument)
-        from safetensors.torch import load
+        if argument is None:
+            return cls._from_file(Path(str(files("readers.weights") / WEIGHTS)))
+        if (Path(argument) / WEIGHTS).is_file():
+            return cls._from_file(Path(argument) / WEIGHTS)
+        return _load_hugging_face(cls, argument)
 
-        weights = files("readers.weights") / "span.safetensors"
-        if not weights.is_file():
+    @classmethod
+    def _from_file(cls, path: Path) -> SpanReader:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, "pt") as file:
+                backbone = (file.metadata() or {}).get("backbone")
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+        except (OSError, SafetensorError) as error:
             raise ModelError(
-                "readers/weights/span.safetensors is missing; reinstall storyqa or use span:PATH"
-            )
-        return cls.from_tensors(load(weights.read_bytes()))
+                f"{path} cannot be read ({error}); train it again or reinstall storyqa"
+            ) from error
+        if backbone != SHA256:
+            raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
+        return cls.from_tensors(tensors)
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, torch.Tensor]) -> SpanReader:

@@ -28,7 +28,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "indexing.words",
     ),
     "service": ("indexing", "retrieval", "readers"),
-    "training": ("indexing", "retrieval", "readers"),
+    "training": ("evaluation", "indexing", "retrieval", "readers"),
     "evaluation": ("indexing", "retrieval", "readers", "service"),
 }
 HEAVY = ("torch", "numpy", "transformers", "faiss", "sklearn", "pydantic", "fastapi", "rich")

@@ -33,6 +33,9 @@ def span(
         int, typer.Option("--squad", min=0, help="How many SQuAD questions to train on.")
     ] = 42_000,
     passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over FairytaleQA.")] = 2,
+    examples: Annotated[
+        int | None, typer.Option("--examples", min=1, help="End after so many examples; by default all.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
     """Train the span reader on FairytaleQA train and SQuAD v1.1 train."""
@@ -40,11 +43,13 @@ def span(
 
     from rich.console import Console
 
+    from evaluation.metrics import require_extra
     from evaluation.progress import ProgressBars
     from training.card import write_card
     from training.span import RunExists, SpanTrainer, SpanTraining
 
-    settings = SpanTraining(seed=seed, squad=squad, fairytale_passes=passes)
+    require_extra()  # the held-out score needs it, an hour from now
+    settings = SpanTraining(seed=seed, squad=squad, fairytale_passes=passes, examples=examples)
     if not resume and (out / "checkpoint.safetensors").exists():
         raise RunExists(f"{out} holds a run already; give --resume to go on with it, or another --out")
     console = Console(stderr=True)
@@ -57,6 +62,8 @@ def span(
     weights = trainer.export()
     command = f"storyqa train span {' '.join(f'--data {folder.name}' for folder in data)} --out {out.name}"
     command += f" --seed {seed} --squad {squad} --passes {passes}"
+    if examples is not None:
+        command += f" --examples {examples}"
     write_card(weights, trainer, score, command)
     result = {
         "weights": str(weights),

@@ -18,12 +18,11 @@ from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
 from indexing.errors import StoryQAError
 from readers.reading import Reading
-from readers.span import BackboneScorer, SpanReader, collate
+from readers.span import WEIGHTS, BackboneScorer, SpanReader, collate
 from readers.windows import Window, Windower
 from training.data import training_questions
 from training.examples import Example, LabelledQuestion, show
 
-CHUNK = 512  # examples prepared, sorted by length and batched together
 WARMUP = 0.05  # share of the run
 HEAD_RATE = 10.0  # the head starts from nothing and learns this much faster
 
@@ -37,7 +36,8 @@ class SpanTraining:
     """What a run depends on; two runs with equal fields and data see the same batches.
 
     ``frozen`` bottom layers and the embeddings keep their pretrained values: they are shared with
-    the other models of the process and are not stored again.
+    the other models of the process and are not stored again. ``examples`` ends the run after so
+    many; a ``chunk`` of them is prepared, sorted by length and batched together.
     """
 
     seed: int = 13
@@ -47,6 +47,8 @@ class SpanTraining:
     rate: float = 1.2e-4
     batch_tokens: int = 2_000
     frozen: int = 2
+    examples: int | None = None
+    chunk: int = 512
 
 
 Batch = tuple[list[Window], list[slice], list[list[tuple[int, int, int]]]]
@@ -99,7 +101,8 @@ class SpanTrainer:
         )
         self.order: list[LabelledQuestion] = fairytale * settings.fairytale_passes + squad
         random.Random(settings.seed).shuffle(self.order)
-        self.chunks = -(-len(self.order) // CHUNK)
+        self.order = self.order[: settings.examples]
+        self.chunks = -(-len(self.order) // settings.chunk)
         self.device = pick_device()
         self.windower = Windower(load_tokenizer(), overlap=128)
         self._make_model()
@@ -139,10 +142,10 @@ class SpanTrainer:
     def batches_of(self, chunk: int) -> Iterator[Batch]:
         """The batches of one chunk of the order; the same ones whenever it is asked for."""
         rng = random.Random(f"{self.settings.seed}/{chunk}")
-        first = chunk * CHUNK
+        first = chunk * self.settings.chunk
         examples = [
             show(labelled, 1 - ((first + i) / len(self.order)) ** 2, rng)
-            for i, labelled in enumerate(self.order[first : first + CHUNK])
+            for i, labelled in enumerate(self.order[first : first + self.settings.chunk])
         ]
         found = self.windower([Reading(e.question, e.passages) for e in examples])
         usable = [
@@ -255,7 +258,7 @@ class SpanTrainer:
         with safe_open(path, "pt") as file:
             info = file.metadata()
         if json.loads(info["settings"]) != asdict(self.settings):
-            raise ValueError(
+            raise RunExists(
                 f"{path} was trained with {info['settings']}; give the same options or another --out"
             )
         state = load_file(path)
@@ -273,8 +276,9 @@ class SpanTrainer:
         return True
 
     def export(self) -> Path:
-        """Write ``span.safetensors``: the trained parameters in fp16, for ``readers/weights``."""
-        path = self.out / "span.safetensors"
+        """Write the weights: the trained parameters in fp16, for ``readers/weights``."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        path = self.out / WEIGHTS
         info = {"backbone": SHA256, "settings": json.dumps(asdict(self.settings))}
         save_file({n: t.half().cpu().contiguous() for n, t in self.tensors().items()}, path, metadata=info)
         return path

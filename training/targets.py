@@ -40,7 +40,7 @@ def _occurrences(tokens: list[str], wanted: list[str]) -> list[tuple[int, int]]:
 def _closest(tokens: list[str], wanted: list[str]) -> list[tuple[int, int]]:
     """Word bounds of the spans with the best ROUGE-L; they begin and end with a word of the answer."""
     known = set(wanted)
-    content = known - ENGLISH_STOP_WORDS or known
+    content = known - ENGLISH_STOP_WORDS
     told = np.concatenate([[0], np.cumsum([token in content for token in tokens])])  # content words before
     hits = np.array([token in known for token in tokens])
     starts = np.flatnonzero(hits)
