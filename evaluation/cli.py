@@ -1,0 +1,208 @@
+"""``storyqa evaluate``: one command per data set, and what is made of a finished run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+
+if TYPE_CHECKING:
+    from evaluation.questions import Benchmark
+    from evaluation.run import Options
+
+app = typer.Typer(
+    help="Score the system on NarrativeQA, FairytaleQA or SQuAD.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_Folder = Annotated[
+    Path, typer.Option("--data", help="The folder of the data set, in its publisher's layout.")
+]
+_RetrieverName = Annotated[str, typer.Option("--retriever", help="tfidf, bm25, dense or hybrid.")]
+_ReaderName = Annotated[
+    str, typer.Option("--reader", help="span, overlap, span:PATH_OR_NAME or seq2seq:PATH_OR_NAME.")
+]
+_Passages = Annotated[int, typer.Option("-k", help="How many passages to read, where they are retrieved.")]
+_Limit = Annotated[int | None, typer.Option("--limit", help="Ask so many questions only, drawn by --seed.")]
+_Seed = Annotated[int, typer.Option("--seed", help="For the draw of --limit and for the intervals.")]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="The folder for predictions, scores and the plot; a run that was stopped goes on from there. "
+        "By default one under runs/, named after the options.",
+        show_default=False,
+    ),
+]
+_Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", help="The folder for the indexes; by default in the user's cache.", show_default=False
+    ),
+]
+_Force = Annotated[bool, typer.Option("--force", help="Throw away the run that --out holds, and begin anew.")]
+_Mrr = Annotated[
+    bool | None,
+    typer.Option(
+        "--mrr/--no-mrr",
+        help="Rank all answers of the story, or do not; by default where the reader can.",
+        show_default=False,
+    ),
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+
+
+@app.command()
+def narrativeqa(
+    data: _Folder,
+    split: Annotated[
+        str, typer.Option("--split", help="valid, or test or train where they are there.")
+    ] = "valid",
+    setting: Annotated[str, typer.Option("--setting", help="summaries or stories.")] = "summaries",
+    retriever: _RetrieverName = DEFAULT_RETRIEVER,
+    reader: _ReaderName = DEFAULT_READER,
+    k: _Passages = 5,
+    limit: _Limit = None,
+    seed: _Seed = 0,
+    out: _Out = None,
+    store: _Store = None,
+    force: _Force = False,
+    mrr: _Mrr = None,
+    keep_mispaired: Annotated[
+        bool,
+        typer.Option(
+            "--keep-mispaired", help="Score on stories that are another work than their questions' too."
+        ),
+    ] = False,
+    as_json: _AsJson = False,
+) -> None:
+    """NarrativeQA: summaries, or full stories in which passages are found first."""
+    from evaluation.narrativeqa import load
+    from evaluation.run import Options
+
+    options = Options(retriever=retriever, reader=reader, k=k, limit=limit, seed=seed, mrr=mrr)
+    _check(options)
+    _run(load(data, split, setting, keep_mispaired), options, out, store, force, as_json)
+
+
+@app.command()
+def fairytaleqa(
+    data: _Folder,
+    split: Annotated[str, typer.Option("--split", help="val, test or train, where it is there.")] = "val",
+    setting: Annotated[
+        str,
+        typer.Option(
+            "--setting",
+            help="sections: the gold sections are given; stories: passages are found in the question's own "
+            "story; collection: in all stories of the split as one book.",
+        ),
+    ] = "sections",
+    retriever: _RetrieverName = DEFAULT_RETRIEVER,
+    reader: _ReaderName = DEFAULT_READER,
+    k: _Passages = 5,
+    limit: _Limit = None,
+    seed: _Seed = 0,
+    out: _Out = None,
+    store: _Store = None,
+    force: _Force = False,
+    mrr: _Mrr = None,
+    as_json: _AsJson = False,
+) -> None:
+    """FairytaleQA: whole short stories, with the sections that hold each answer."""
+    from evaluation.fairytaleqa import load
+    from evaluation.run import Options
+
+    options = Options(retriever=retriever, reader=reader, k=k, limit=limit, seed=seed, mrr=mrr)
+    _check(options)
+    _run(load(data, split, setting), options, out, store, force, as_json)
+
+
+@app.command()
+def squad(
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help="A SQuAD v1.1 file, .json or .json.xz.")
+    ],
+    retriever: Annotated[
+        str, typer.Option("--retriever", help="Not used: the paragraph is given.")
+    ] = DEFAULT_RETRIEVER,
+    reader: _ReaderName = DEFAULT_READER,
+    k: Annotated[int, typer.Option("-k", help="Not used: the paragraph is given.")] = 5,
+    limit: _Limit = None,
+    seed: _Seed = 0,
+    out: _Out = None,
+    store: Annotated[Path | None, typer.Option("--store", help="Not used: nothing is indexed.")] = None,
+    force: _Force = False,
+    as_json: _AsJson = False,
+) -> None:
+    """SQuAD v1.1: a paragraph is given, and the answer stands in it."""
+    from evaluation.run import Options
+    from evaluation.squad import load
+
+    options = Options(retriever=retriever, reader=reader, k=k, limit=limit, seed=seed, mrr=False)
+    _check(options)
+    _run(load(data), options, out, store, force, as_json)
+
+
+def _check(options: Options) -> None:
+    """Find fault with the options before any data is read."""
+    from evaluation.metrics import require_extra
+    from indexing.tables import check_name
+    from readers import READERS
+    from retrieval import RETRIEVERS
+    from service.answering import Ask
+
+    require_extra()
+    check_name("retriever", options.retriever, RETRIEVERS)
+    check_name("reader", options.reader.partition(":")[0], READERS)
+    Ask("any", "Is k in bounds?", k=options.k)
+
+
+def _run(
+    benchmark: Benchmark, options: Options, out: Path | None, store: Path | None, force: bool, as_json: bool
+) -> None:
+    import json
+
+    from rich.console import Console
+
+    from evaluation.plots import plot
+    from evaluation.progress import ProgressBars
+    from evaluation.report import outcome, print_outcome
+    from evaluation.run import evaluate
+    from service.commands.output import console, print_json
+    from service.settings import load_settings
+
+    out = out or Path("runs") / _name(benchmark, options)
+    store = store or load_settings().cache / "evaluation"
+    with ProgressBars(Console(stderr=True)) as tell:
+        settings, predictions = evaluate(benchmark, options, out, store, force, tell)
+        tell("scoring", 0, 1)
+        result = outcome(benchmark, predictions, settings, shlex.join(["storyqa", *sys.argv[1:]]))
+        (out / "scores.json").write_text(
+            json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        plot(result, out / "scores.png")
+        tell("scoring", 1, 1)
+    if as_json:
+        print_json(result)
+    else:
+        print_outcome(result, console())
+        console().print(f"predictions, scores and plot: {out}")
+
+
+def _name(benchmark: Benchmark, options: Options) -> str:
+    parts = [benchmark.name, benchmark.split, benchmark.setting]
+    if benchmark.retrieved:
+        parts += [options.retriever, f"k{options.k}"]
+    parts.append(options.reader)
+    if options.limit is not None:
+        parts += [f"limit{options.limit}", f"seed{options.seed}"]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))

@@ -1,0 +1,99 @@
+"""The questions of a benchmark, the books they are about, and what of the data set was left out."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from indexing.book import Book
+
+Place = tuple[int, int]
+"""``book.text[start:end]``, offsets in code points, half-open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with its reference answers.
+
+    ``story`` is what it was asked about: the unit that scores are resampled over, and whose
+    answers are the candidates of MRR. ``book`` is the text that ``given`` (the passages to read,
+    in order; none where they are to be retrieved) and ``gold`` (where the answer is known to
+    stand) point into; it is the story, unless several stories are read as one book.
+    """
+
+    id: str
+    story: str
+    text: str
+    answers: tuple[str, ...]
+    book: str
+    given: tuple[Place, ...] = ()
+    gold: tuple[Place, ...] = ()
+    kind: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError(f"question {self.id} has no text")
+        if not any(answer.strip() for answer in self.answers):
+            raise ValueError(f"question {self.id} has no reference answer")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A document of the split that the scores do not stand on, and why."""
+
+    story: str
+    title: str
+    questions: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The questions of one split in one setting, in the data set's order.
+
+    ``books`` loads a book when it is needed, ``titles`` names the stories, and ``ranked`` says
+    whether the answers of one story are candidates for each of its questions (MRR).
+    """
+
+    name: str
+    split: str
+    setting: str
+    questions: tuple[Question, ...]
+    books: Mapping[str, Callable[[], Book]]
+    titles: Mapping[str, str]
+    left_out: tuple[LeftOut, ...] = ()
+    ranked: bool = True
+
+    @property
+    def retrieved(self) -> bool:
+        """Whether passages have to be found before they are read."""
+        return any(not question.given for question in self.questions)
+
+    def candidates(self) -> dict[str, tuple[str, ...]]:
+        """Per story the candidates of MRR: the first reference of each of its questions, repeated or not.
+
+        So counted, and ties at random, NarrativeQA valid has the paper's MRR for a random ranking (.133)
+        and for one by ROUGE-L with the question (.168).
+        """
+        found: dict[str, list[str]] = defaultdict(list)
+        for question in self.questions:
+            found[question.story].append(question.answers[0])
+        return {story: tuple(answers) for story, answers in found.items()}
+
+    def fingerprint(self) -> str:
+        """A short hash of all questions, references and passages given, to tell one data set from another."""
+        digest = hashlib.sha256()
+        for question in self.questions:
+            digest.update(repr(question).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
+
+
+def sample(questions: Sequence[Question], limit: int | None, seed: int) -> tuple[Question, ...]:
+    """``limit`` of the questions, drawn by ``seed``, in their order; all of them where that is fewer."""
+    if limit is None or limit >= len(questions):
+        return tuple(questions)
+    chosen = sorted(random.Random(seed).sample(range(len(questions)), limit))
+    return tuple(questions[i] for i in chosen)

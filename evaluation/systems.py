@@ -1,0 +1,174 @@
+"""What is evaluated: a reader on passages that are given, or the service's own search and reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from evaluation.metrics import reciprocal_rank
+from evaluation.questions import Place, Question
+from indexing.book import Book
+from readers import open_reader
+from readers.reading import Answer, Ranker, Reader, Reading
+from retrieval import open_retriever
+from service.answering import Ask, BookQA
+
+Books = Mapping[str, Callable[[], Book]]
+Candidates = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a system said to one question.
+
+    ``place`` is where in the book the evidence stands, and ``quoted`` what the system says is
+    written there. ``passages`` are those read, in story order. ``first_gold`` is the rank, from 1,
+    of the first passage found that overlaps a gold place (0 where none is), None where nothing was
+    searched or no place is known; ``reciprocal_rank`` is that of the right answer among the
+    story's answers, None where they were not ranked.
+    """
+
+    text: str
+    confidence: float
+    place: Place | None
+    quoted: str
+    passages: tuple[Place, ...]
+    first_gold: int | None
+    reciprocal_rank: float | None
+
+
+class System(Protocol):
+    """Answers questions about the books of a benchmark."""
+
+    def answer(self, questions: Sequence[Question]) -> list[Answered]:
+        """One answer per question, in order."""
+        ...
+
+
+class GivenPassages:
+    """A reader and the passages that come with each question.
+
+    ``candidates`` are the answers to rank per story; none where they are not to be ranked.
+    """
+
+    def __init__(self, books: Books, reader: str, candidates: Candidates | None) -> None:
+        self._book = lru_cache(maxsize=64)(lambda id: books[id]())
+        self._reader = open_reader(reader)
+        self._candidates = candidates
+
+    def answer(self, questions: Sequence[Question]) -> list[Answered]:
+        """See ``System.answer``."""
+        readings = [
+            Reading(q.text, tuple(self._book(q.book).text[start:end] for start, end in q.given))
+            for q in questions
+        ]
+        answers = [of_one[:1] for of_one in self._reader.read(readings, 1)]
+        ranks = reciprocal_ranks(self._reader, readings, questions, self._candidates)
+        return [
+            _given(question, reading, answer, rank)
+            for question, reading, answer, rank in zip(questions, readings, answers, ranks, strict=True)
+        ]
+
+
+def _given(question: Question, reading: Reading, answers: Sequence[Answer], rank: float | None) -> Answered:
+    text, confidence, place, quoted = "", 0.0, None, ""
+    for answer in answers:
+        text, confidence = answer.text, answer.confidence
+        if answer.span is not None:
+            start = question.given[answer.span.passage][0]
+            place, quoted = (start + answer.span.start, start + answer.span.end), text
+    return Answered(text, confidence, place, quoted, question.given, None, rank)
+
+
+class RetrievedPassages:
+    """The object that the service and the command line answer with: ``k`` passages found, then read."""
+
+    def __init__(
+        self, qa: BookQA, retriever: str, reader: str, k: int, candidates: Candidates | None
+    ) -> None:
+        self._qa = qa
+        self._retriever, self._reader, self._k = retriever, reader, k
+        self._candidates = candidates
+
+    def answer(self, questions: Sequence[Question]) -> list[Answered]:
+        """See ``System.answer``."""
+        asks = [
+            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader, n_best=1)
+            for q in questions
+        ]
+        found = self._qa.find(asks)
+        answers = self._qa.read(found)
+        readings = [one.reading for one in found]
+        ranks = reciprocal_ranks(open_reader(self._reader), readings, questions, self._candidates)
+        golds = self._first_golds(questions)
+        results = []
+        for one, of_one, rank, gold in zip(found, answers, ranks, golds, strict=True):
+            best = next(iter(self._qa.cite(one, of_one)), None)
+            evidence = best.evidence if best else None
+            results.append(
+                Answered(
+                    text=best.text if best else "",
+                    confidence=best.confidence if best else 0.0,
+                    place=(evidence.start, evidence.end) if evidence else None,
+                    # What a span reader answers must itself stand there; generated text is only near it.
+                    quoted=of_one[0].text if of_one and of_one[0].span else evidence.text if evidence else "",
+                    passages=tuple((hit.passage.start, hit.passage.end) for hit in one.in_story_order),
+                    first_gold=gold,
+                    reciprocal_rank=rank,
+                )
+            )
+        return results
+
+    def _first_golds(self, questions: Sequence[Question]) -> list[int | None]:
+        """Per question the rank of the first gold passage among all of the book's."""
+        golds: list[int | None] = [None] * len(questions)
+        by_book: dict[str, list[int]] = {}
+        for i, question in enumerate(questions):
+            if question.gold:
+                by_book.setdefault(question.book, []).append(i)
+        for book, members in by_book.items():
+            index = self._qa.open(book)
+            retriever = open_retriever(self._retriever, index)
+            for i, hits in zip(
+                members,
+                retriever.search([questions[i].text for i in members], len(index.passages)),
+                strict=True,
+            ):
+                places = [(hit.passage.start, hit.passage.end) for hit in hits]
+                golds[i] = first_gold(places, questions[i].gold)
+        return golds
+
+
+def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:
+    """The rank, from 1, of the first place that overlaps a gold one; 0 where none does."""
+    return next((rank for rank, place in enumerate(places, 1) if overlaps(place, gold)), 0)
+
+
+def overlaps(place: Place, gold: Sequence[Place]) -> bool:
+    """Whether the place has a character in common with a gold one."""
+    return any(place[0] < end and start < place[1] for start, end in gold)
+
+
+def can_rank(reader: Reader) -> bool:
+    """Whether the reader scores given candidates, as MRR needs."""
+    return hasattr(reader, "rank")
+
+
+def reciprocal_ranks(
+    reader: Reader | Ranker,
+    readings: Sequence[Reading],
+    questions: Sequence[Question],
+    candidates: Candidates | None,
+) -> list[float | None]:
+    """Per question 1 / the rank of its first reference among the story's answers; None without candidates."""
+    if candidates is None:
+        return [None] * len(questions)
+    ranks: list[float | None] = []
+    for reading, question in zip(readings, questions, strict=True):
+        answers = candidates[question.story]
+        distinct = list(dict.fromkeys(answers))  # equal answers must tie, whatever batches a reader makes
+        scores = dict(zip(distinct, reader.rank(reading, distinct), strict=True))  # type: ignore[union-attr]
+        ranks.append(reciprocal_rank([scores[a] for a in answers], answers.index(question.answers[0])))
+    return ranks

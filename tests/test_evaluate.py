@@ -1,0 +1,260 @@
+"""``storyqa evaluate`` from end to end, on tiny data sets of our own writing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import folktales
+import pytest
+
+from evaluation import fairytaleqa
+from evaluation.questions import sample
+from service.cli import run
+
+SCORES = ("rouge_l", "bleu_1", "bleu_4", "meteor", "f1", "exact_match", "mrr", "retrieval_mrr")
+CONTRACT = {"questions", "stories", *SCORES, "recall_at", "intervals"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_java() -> Iterator[None]:
+    """METEOR takes half a minute to start; it has its own tests."""
+    path = os.environ["PATH"]
+    os.environ["PATH"] = ""
+    yield
+    os.environ["PATH"] = path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``fairytaleqa``, ``narrativeqa`` and ``squad.json``; indexes go to ``store``."""
+    folder = tmp_path_factory.mktemp("data")
+    folktales.write_fairytaleqa(folder / "fairytaleqa")
+    (folder / "narrativeqa").mkdir()
+    folktales.write_narrativeqa(folder / "narrativeqa")
+    folktales.write_squad(folder / "squad.json")
+    return folder
+
+
+class Evaluation:
+    """Runs the command and reads what it leaves."""
+
+    def __init__(self, folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.out, self._capsys = folder, out, capsys
+
+    def __call__(self, data_set: str, *options: str) -> int:
+        data = self.folder / ("squad.json" if data_set == "squad" else data_set)
+        where = ("--data", str(data), "--out", str(self.out), "--store", str(self.folder / "store"))
+        return run(["evaluate", data_set, *where, "--reader", "overlap", *options])
+
+    def scores(self, data_set: str, *options: str) -> dict[str, Any]:
+        assert self(data_set, *options, "--json") == 0
+        [scores] = [json.loads(self.printed()[0])]
+        assert isinstance(scores, dict)
+        return scores
+
+    def printed(self) -> tuple[str, str]:
+        captured = self._capsys.readouterr()
+        return captured.out, captured.err
+
+    def predictions(self) -> list[dict[str, Any]]:
+        lines = (self.out / "predictions.jsonl").read_text("utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def evaluate(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluation:
+    return Evaluation(folder, tmp_path / "out", capsys)
+
+
+@pytest.mark.parametrize(
+    ("data_set", "options", "questions", "stories"),
+    [
+        ("fairytaleqa", ["--setting", "sections"], 7, 2),
+        ("fairytaleqa", ["--setting", "stories", "--retriever", "bm25"], 7, 2),
+        ("fairytaleqa", ["--setting", "collection", "--retriever", "bm25"], 7, 2),
+        ("narrativeqa", ["--setting", "summaries"], 9, 3),
+        ("narrativeqa", ["--setting", "stories", "--retriever", "bm25"], 3, 1),
+        ("squad", [], 2, 2),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else None,
+)
+def test_one_object_holds_the_contracts_keys_and_every_score_is_a_fraction_or_null(
+    evaluate: Evaluation, data_set: str, options: list[str], questions: int, stories: int
+) -> None:
+    scores = evaluate.scores(data_set, *options)
+    assert scores.keys() >= CONTRACT
+    assert (scores["questions"], scores["stories"]) == (questions, stories)
+    assert scores["recall_at"].keys() == {"1", "2", "5", "10"}
+    numbers = [*(scores[name] for name in SCORES), *scores["recall_at"].values()]
+    assert all(value is None or 0 <= value <= 1 for value in numbers)
+    assert scores["rouge_l"] > 0
+    assert (scores["mrr"] is None) == (data_set == "squad")
+    searched = data_set == "fairytaleqa" and "sections" not in options
+    assert (scores["retrieval_mrr"] is None) == (not searched)
+    assert (scores["recall_at"]["10"] is None) == (not searched)
+    assert json.loads((evaluate.out / "scores.json").read_text("utf-8")) == scores
+    assert (evaluate.out / "scores.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_intervals_stand_beside_the_scores_and_hold_them(evaluate: Evaluation) -> None:
+    scores = evaluate.scores("fairytaleqa", "--setting", "stories", "--retriever", "bm25")
+    intervals = scores["intervals"]
+    for name in ("rouge_l", "bleu_1", "f1", "mrr", "retrieval_mrr"):
+        low, high = intervals[name]
+        assert low <= scores[name] <= high
+    assert intervals["recall_at"].keys() == scores["recall_at"].keys()
+    assert intervals["meteor"] is None
+
+
+def test_without_java_meteor_alone_is_missing_and_that_is_said(evaluate: Evaluation) -> None:
+    scores = evaluate.scores("squad")
+    assert scores["meteor"] is None
+    assert "no METEOR: it needs java, which is not on the path" in scores["notes"]
+    assert scores["bleu_4"] is not None
+
+
+@pytest.mark.parametrize("setting", fairytaleqa.SETTINGS)
+def test_every_answer_stands_in_the_book_where_it_is_cited(
+    evaluate: Evaluation, folder: Path, setting: str
+) -> None:
+    scores = evaluate.scores("fairytaleqa", "--setting", setting, "--retriever", "bm25", "-k", "1")
+    assert (scores["evidence_checked"], scores["evidence_wrong"]) == (7, 0)
+    books = fairytaleqa.load(folder / "fairytaleqa", "val", setting).books
+    for row in evaluate.predictions():
+        text = books[row["book"]]().text
+        assert text[row["start"] : row["end"]] == row["prediction"]
+        assert any(start <= row["start"] and row["end"] <= end for start, end in row["passages"])
+
+
+def test_sections_are_read_as_they_are_given(evaluate: Evaluation, folder: Path) -> None:
+    evaluate.scores("fairytaleqa", "--setting", "sections")
+    given = {q.id: q.given for q in fairytaleqa.load(folder / "fairytaleqa").questions}
+    for row in evaluate.predictions():
+        assert [tuple(place) for place in row["passages"]] == list(given[row["id"]])
+        assert all(row["gold_read"])
+
+
+def test_explicit_and_implicit_questions_are_told_apart(evaluate: Evaluation) -> None:
+    kinds = evaluate.scores("fairytaleqa")["by_kind"]
+    rows = evaluate.predictions()
+    assert {kind: scores["questions"] for kind, scores in kinds.items()} == {"explicit": 5, "implicit": 2}
+    for kind, scores in kinds.items():
+        values = [row["rouge_l"] for row in rows if row["kind"] == kind]
+        assert scores["rouge_l"] == pytest.approx(sum(values) / len(values), abs=1e-6)
+
+
+def test_a_run_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(evaluate: Evaluation) -> None:
+    whole = evaluate.scores("fairytaleqa")
+    path = evaluate.out / "predictions.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = json.dumps({**json.loads(lines[0]), "confidence": 0.123456}).encode() + b"\n"
+    path.write_bytes(kept + lines[1] + lines[2][:40])
+    again = evaluate.scores("fairytaleqa")
+    assert path.read_bytes().splitlines(keepends=True) == [kept, *lines[1:]]
+    assert again == whole
+
+
+def test_another_run_in_the_folder_is_refused_and_thrown_away_by_force(evaluate: Evaluation) -> None:
+    assert evaluate("fairytaleqa", "--limit", "3") == 0
+    evaluate.printed()
+    assert evaluate("fairytaleqa", "--limit", "4") == 2
+    out, error = evaluate.printed()
+    assert not out
+    assert "limit was 3, now 4" in error
+    assert "--force" in error
+    assert evaluate("fairytaleqa", "--limit", "4", "--force") == 0
+    assert len(evaluate.predictions()) == 4
+
+
+def test_predictions_of_an_unknown_run_are_not_taken_up(evaluate: Evaluation) -> None:
+    evaluate.out.mkdir()
+    (evaluate.out / "predictions.jsonl").write_text("{}\n")
+    assert evaluate("fairytaleqa") == 2
+    assert "--force" in evaluate.printed()[1]
+
+
+def test_limit_and_seed_draw_the_same_questions_as_ever(evaluate: Evaluation, folder: Path) -> None:
+    scores = evaluate.scores("fairytaleqa", "--limit", "3", "--seed", "11")
+    assert scores["questions"] == 3
+    drawn = sample(fairytaleqa.load(folder / "fairytaleqa").questions, 3, 11)
+    assert [row["id"] for row in evaluate.predictions()] == [question.id for question in drawn]
+    assert any(note.startswith("these are 3 of the split's 1,025 questions") for note in scores["notes"])
+
+
+def test_answers_are_not_ranked_where_that_is_not_wanted(evaluate: Evaluation) -> None:
+    scores = evaluate.scores("fairytaleqa", "--no-mrr")
+    assert scores["mrr"] is None
+    assert scores["intervals"]["mrr"] is None
+
+
+def test_a_reader_that_cannot_rank_has_no_mrr_and_says_so_when_asked(
+    evaluate: Evaluation, tiny_t5: Path
+) -> None:
+    reader = f"seq2seq:{tiny_t5}"
+    scores = evaluate.scores("fairytaleqa", "--reader", reader, "--limit", "2")
+    if scores["mrr"] is None:
+        assert evaluate("fairytaleqa", "--reader", reader, "--limit", "2", "--mrr") == 2
+        assert "leave it out" in evaluate.printed()[1]
+
+
+def test_generated_answers_cite_the_text_nearest_to_them(evaluate: Evaluation, tiny_t5: Path) -> None:
+    options = ("--reader", f"seq2seq:{tiny_t5}", "--retriever", "bm25", "--setting", "stories", "--no-mrr")
+    scores = evaluate.scores("fairytaleqa", *options)
+    assert scores["evidence_wrong"] == 0
+    assert scores["questions"] == 7
+
+
+def test_the_documents_left_out_are_told_with_their_reasons(evaluate: Evaluation) -> None:
+    scores = evaluate.scores("narrativeqa", "--setting", "stories", "--retriever", "bm25")
+    assert [one["story"] for one in scores["documents"]] == [folktales.PAIRED]
+    reasons = {one["story"]: one["reason"] for one in scores["left_out"]}
+    assert reasons.keys() == {folktales.MISPAIRED, folktales.SCRIPT}
+    assert evaluate("narrativeqa", "--setting", "stories", "--retriever", "bm25") == 0
+    text = " ".join(evaluate.printed()[0].split())
+    assert "left out, the story is another work: 1 documents with 3 questions (Tale b)" in text
+    assert "left out, no full story: 1 documents with 3 questions (Tale c)" in text
+
+
+def test_the_papers_rows_stand_above_ours(evaluate: Evaluation) -> None:
+    assert evaluate("narrativeqa") == 0
+    out, _ = evaluate.printed()
+    assert out.index("Span Prediction") < out.index("36.74") < out.index("storyqa: overlap")
+
+
+def test_the_default_folder_is_named_after_the_options(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["evaluate", "squad", "--data", str(folder / "squad.json"), "--reader", "overlap"]) == 0
+    assert (tmp_path / "runs" / "squad-squad-paragraphs-overlap" / "scores.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["fairytaleqa", "--data", "nowhere"],
+            "questions is missing; expected there: the FairytaleQA",
+        ),
+        (["narrativeqa", "--data", "nowhere"], "documents.csv is missing; expected there: the NarrativeQA"),
+        (["squad", "--data", "nowhere.json"], "nowhere.json is missing; expected there: a SQuAD v1.1 file"),
+        (["squad", "--data", "x", "--reader", "spam"], "unknown reader 'spam' (did you mean 'span'?)"),
+        (["fairytaleqa", "--data", "x", "--retriever", "bm52"], "unknown retriever 'bm52'"),
+        (["fairytaleqa", "--data", "x", "-k", "0"], "k is 0"),
+        (["fairytaleqa", "--data", "x", "--limit", "0"], "--limit 0; wanted 1 or more questions"),
+        (["fairytaleqa"], "--data"),
+        (["fables"], "fables"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["evaluate", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert not captured.out
