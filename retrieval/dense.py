@@ -24,7 +24,13 @@ class DenseRetriever:
 
     def scores(self, questions: Sequence[str]) -> NDArray[np.float32]:
         """The similarity of every passage to every question: (questions, passages)."""
-        return self._index.dense.scores(self._encoder.encode(questions))
+        import numpy as np
+
+        # One by one: in a batch, padding and int8 rounding let each question change the vectors of the
+        # others, and what is found must not depend on who else asks at that moment.
+        vectors = [self._encoder.encode([question]) for question in questions]
+        width = self._index.manifest.width
+        return self._index.dense.scores(np.concatenate([np.zeros((0, width), dtype=np.float32), *vectors]))
 
     def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
         """See ``Retriever.search``."""

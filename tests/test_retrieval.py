@@ -91,9 +91,7 @@ def test_a_search_is_the_same_every_time_and_in_any_company(index: BookIndex, na
     together = open_retriever(name, index).search(ASKED, 5)
     assert open_retriever(name, index).search(ASKED, 5) == together
     for question, hits in zip(ASKED, together, strict=True):
-        (alone,) = open_retriever(name, index).search([question], 5)
-        assert numbers(alone) == numbers(hits)
-        np.testing.assert_allclose([h.score for h in alone], [h.score for h in hits], atol=1e-4)
+        assert open_retriever(name, index).search([question], 5) == [hits]
 
 
 @every_retriever
@@ -135,7 +133,7 @@ def test_dense_finds_a_window_by_its_own_text(index: BookIndex) -> None:
         window = " ".join(index.text(passage.start, passage.end).split()[:80])
         (hits,) = retriever.search([window], 3)
         assert passage.number in numbers(hits)
-        assert hits[0].score == pytest.approx(1, abs=1e-3)
+        assert hits[0].score == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize(("weight", "alone"), [(0, "bm25"), (1, "dense")])
