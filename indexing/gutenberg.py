@@ -12,13 +12,14 @@ _START = re.compile(
 )
 _CUT_START = re.compile(r"\A[^\n*]{1,80}\*\*\*\n")  # the second line of a marker, left by another tool
 _END = re.compile(
-    r"^\s*(?:\*{2,3} ?END OF (?:THE|THIS) PROJECT GUTENBERG"
+    r"^[^\S\n]*+(?:\*{2,3} ?END OF (?:THE|THIS) PROJECT GUTENBERG"
     r"|(?:This is the |The )?End of (?:the |this )?Project Gutenberg)[^\n]*$",
     re.M | re.I,
 )
 _CREDITS = re.compile(
     r"(?:Produced by|E-?text (?:prepared|produced|scanned)|Transcribed (?:from|by)"
-    r"|This (?:e-?text|eBook|file) was|HTML version by|Proofread by|Scanned by)\b[^\n]*(?:\n[^\n]+)*\n*",
+    r"|This (?:e-?text|eBook|file) was|HTML version by|Proofread by|Scanned by"
+    r"|Note: (?:Project Gutenberg|Images of))\b[^\n]*(?:\n[^\n]+)*\n*",
     re.I,
 )
 _TITLE = re.compile(r"^Title:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)

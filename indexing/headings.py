@@ -15,7 +15,7 @@ TITLE, FRONT, BACK, NOTES, SHOT = "title", "front matter", "back matter", "notes
 
 EDGE = r"[^\S\n]*+[_*=~\[\"\u201c]{0,2}+"  # indentation, and the marks of emphasis of plain-text books
 _FOOTNOTE = re.compile(r"\s*[\[(](?:\d+|\*)[\])]$")
-_PAGE_NUMBER = re.compile(r"(?:\s{2,}|[\s.]*\.\.[\s.]*|\t)\d+$")
+_PAGE_NUMBER = re.compile(r"(?<![\s.])(?=\s\s|\t|\s?\.\s?\.)[\s.]++\d+$")
 _LONGEST_LINE = 100
 
 

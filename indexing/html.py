@@ -30,7 +30,8 @@ _DECLARED = re.compile(
     rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I
 )
 
-_SUBSET = re.compile(r"\A[^<]*(?:<\?[^>]*>\s*)?<!DOCTYPE[^\[>]*\[.*?\]\s*>", re.I | re.S)
+# Taken out beforehand: html.parser takes quadratic time over many that are not closed, as over open tags.
+_NO_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<!DOCTYPE[^\[>]*\[.*?\]\s*>|<[!?][^>]*(?:>|\Z)", re.I | re.S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
     declared = _DECLARED.search(data[:4096])
     stated = (declared[1] or declared[2]).decode("ascii") if declared else charset
     reader = _PageReader()
-    reader.feed(_SUBSET.sub("", decode(data, name, stated), count=1))
+    elements, bracket, rest = _NO_ELEMENTS.sub("", decode(data, name, stated)).rpartition(">")
+    reader.feed(f"{elements}{bracket}{rest.replace('<', '&lt;')}")
     reader.close()
     reader.end_block()
     return Page(normalise(_SPACE.sub(" ", "".join(reader.title))) or None, tuple(reader.blocks))

@@ -8,7 +8,7 @@ _CLOSING = "\"'\u201d\u2019\u00bb)\\]}_*"
 _OPENING = "\"'\u201c\u201d\u2018\u2019\u00ab([{_*\u2014\u2013- "
 _END = re.compile(
     rf"(?P<blank>\n[^\S\n]*\n)"
-    rf"|[.!?\u2026]+[{_CLOSING}]*(?=\s)"
+    rf"|(?<![.!?\u2026])[.!?\u2026]++[{_CLOSING}]*+(?=\s)"
     r"|(?P<wide>[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019]*)"  # the full stops of Chinese and Japanese
 )
 _LAST_WORD = re.compile(r"[^\W_](?:[\w.'\u2019]*[^\W_])?$")

@@ -13,9 +13,9 @@ from indexing.headings import CHAPTER, TITLE, Heading, is_title
 _CONTENTS = re.compile(r"^[^\S\n]*_?(?:table of )?contents_?[.:]?_?$", re.M | re.I)
 _PROSE = re.compile(r"^\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]$", re.M)
 _NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d{1,3}|[ivxlc]+)(?:[.:)]+\s*|\s{2,})", re.I)
-_PAGE = re.compile(r"[\s.]*\s[\s.]*\d+$")
+_PAGE = re.compile(r"(?<![\s.])(?=\.*+\s)[\s.]++\d+$")
 _ALONE = re.compile(r"(?:\A|(?<=\n\n))[^\S\n]*(\S[^\n]{0,99})(?=\n\n|\Z)")
-_ALONE_AND_APART = re.compile(r"(?:\A|(?<=\n\n\n))[^\S\n]*(\S[^\n]{2,79})(?=\n\n)")
+_ALONE_AND_APART = re.compile(r"(?:\A|(?<=\n\n\n))[^\S\n]*(\S[^\n]{1,79})(?=\n\n)")
 _LONGEST_LIST = 60_000  # characters
 _FEWEST_WORDS = 100
 _TYPICAL_WORDS = 300

@@ -10,6 +10,7 @@ from indexing.book import Book
 from indexing.errors import SourceError, StoryQAError
 from indexing.fetch import Fetched
 from indexing.formats import read_book
+from indexing.sentences import sentence_spans
 from indexing.sources import Source
 
 STORY = "The gull sat on the weir.\n\nThe miller counted his sacks."
@@ -197,3 +198,19 @@ def test_gutenberg_pages_lose_their_licence_and_keep_their_offsets() -> None:
         f"CHAPTER I\n\n{PROSE}",
         f"CHAPTER II\n\n{PROSE}",
     ]
+
+
+@pytest.mark.parametrize(
+    "junk", ["<", "<p ", "<p a='", "</", "<!--", "<!DOCTYPE [", "<a/", "<script>", "&#", "<div><b>"]
+)
+def test_broken_pages_take_no_longer_than_their_length(junk: str) -> None:
+    assert "gull" in read("gull.html", f"<p>gull</p>{junk * 20_000}").text  # minutes, if time were quadratic
+
+
+@pytest.mark.parametrize(
+    "junk", [".", ". ", "\n", "\t", "_", "I\n\n", "CHAPTER I\n\n", "CONTENTS\n\n", "Gull . . . 7\n\n"]
+)
+def test_strange_texts_take_no_longer_than_their_length(junk: str) -> None:
+    book = read("gull.txt", f"The gull.\n\n{junk * 20_000}\n\nThe end.")
+    assert book.text.endswith("The end.")
+    assert sentence_spans(book.text)[0] == (0, 9)
