@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from indexing.tables import check_name
@@ -17,6 +19,8 @@ from retrieval.hits import Hit
 from service.asking import Ask, before_offset
 from service.citing import Evidence, chapter_at, cite, nearest_sentence
 from service.opening import OpenBooks
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Ask", "BookQA", "Candidate", "CitedAnswer", "Evidence", "Found", "PassageRead"]
 
@@ -104,8 +108,12 @@ class BookQA:
 
     def warm(self, retriever: str, reader: str) -> None:
         """Load what the first question would load, so that it does not wait for it."""
-        for book_id in self.store.ids()[:1]:
-            self._books.get(book_id).retriever(retriever).search(["warm"], 1)
+        for book_id in self.store.ids():
+            try:
+                self._books.get(book_id).retriever(retriever).search(["warm"], 1)
+                break
+            except IndexMismatch as error:  # one book that is damaged must not keep the others waiting
+                log.warning("%s", error)
         open_reader(reader).read([Reading("Who is warm?", ("The stove is warm.",))])
 
     def answer(self, ask: Ask) -> CitedAnswer:

@@ -20,6 +20,7 @@ from service import problems
 from service.answering import Ask, BookQA
 from service.asking import BadRequest
 from service.batching import Batcher
+from service.opening import manifests
 from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
@@ -123,9 +124,11 @@ async def search(request: SearchRequest, service: TheService) -> SearchResponse:
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])
 def books(service: TheService) -> list[BookOut]:
-    """Every book in the store."""
-    store = service.qa.store
-    return [BookOut.of(store.manifest(book_id)) for book_id in store.ids()]
+    """Every book in the store whose index is whole."""
+    read, damaged = manifests(service.qa.store)
+    for error in damaged:
+        log.error("%s", error)
+    return [BookOut.of(manifest) for manifest in read]
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
+from indexing.manifest import Manifest
 from indexing.store import IndexStore
 from retrieval import open_retriever
 from retrieval.hits import Retriever
@@ -46,3 +48,17 @@ class OpenBooks:
             while len(self._open) > self._most:
                 self._open.popitem(last=False)
             return book
+
+
+def manifests(store: IndexStore) -> tuple[list[Manifest], list[IndexMismatch]]:
+    """What every book says about itself, and what is wrong with those that cannot."""
+    read: list[Manifest] = []
+    damaged: list[IndexMismatch] = []
+    for book_id in store.ids():
+        try:
+            read.append(store.manifest(book_id))
+        except IndexMismatch as error:
+            damaged.append(error)
+        except UnknownBook:  # removed since the ids were read
+            continue
+    return read, damaged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.commands.options import AsJson, Store
-from service.commands.output import print_json, size
+from service.commands.output import counted, print_json, size
 
 if TYPE_CHECKING:
     from indexing.build import Job, Outcome
@@ -104,10 +104,14 @@ def _line(outcome: Outcome) -> str:
     assert manifest is not None, "only a failed outcome has no manifest"
     if outcome.status == "skipped":
         return f"{outcome.id}: unchanged"
-    return (
-        f"{outcome.id}: {manifest.counts.words:,} words in {manifest.counts.passages:,} passages, "
-        f"{len(manifest.chapters)} chapters, {size(manifest.bytes)}, {manifest.build_seconds:.1f} s"
+    facts = (
+        counted(manifest.counts.words, "word"),
+        counted(manifest.counts.passages, "passage"),
+        counted(len(manifest.chapters), "chapter"),
+        size(manifest.bytes),
+        f"{manifest.build_seconds:.1f} s",
     )
+    return f"{outcome.id}: {', '.join(facts)}"
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:

@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from service.commands.options import AsJson, BookId, Store
-from service.commands.output import console, print_json, size
+from service.commands.output import console, counted, print_json, size
+
+if TYPE_CHECKING:
+    from indexing.manifest import Manifest
 
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
     """List the books in the store."""
     from indexing.store import IndexStore
+    from service.opening import manifests
     from service.schemas import BookOut
     from service.settings import load_settings
 
     settings = load_settings(store)
-    shelf = IndexStore(settings.store)
-    cards = [BookOut.of(shelf.manifest(book_id)) for book_id in shelf.ids()]
+    read, damaged = manifests(IndexStore(settings.store))
+    for error in damaged:
+        print(f"storyqa: {error}", file=sys.stderr)
     if as_json:
-        print_json([card.model_dump() for card in cards])
-        return
+        print_json([BookOut.of(manifest).model_dump() for manifest in read])
+    elif read:
+        _print_table(read)
+    elif not damaged:
+        console().print(f"No books in {settings.store} yet; add one: storyqa index PATH", soft_wrap=True)
+    if damaged:
+        raise typer.Exit(1)
+
+
+def _print_table(manifests: Sequence[Manifest]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    if not cards:
-        console().print(f"No books in {settings.store} yet; add one: storyqa index PATH", soft_wrap=True)
-        return
     table = Table()
     table.add_column("id", overflow="fold")
     table.add_column("title", overflow="fold")
     table.add_column("words", justify="right")
     table.add_column("passages", justify="right")
-    for card in cards:
-        table.add_row(Text(card.id), Text(card.title), f"{card.words:,}", f"{card.passages:,}")
+    for one in manifests:
+        table.add_row(Text(one.id), Text(one.title), f"{one.counts.words:,}", f"{one.counts.passages:,}")
     console().print(table)
 
 
@@ -106,10 +118,6 @@ def verify(
         for problems in found.values():
             for problem in problems:
                 out.print(problem, markup=False, soft_wrap=True)
-        out.print(
-            f"{len(found):,} books checked, {damaged:,} damaged"
-            if damaged
-            else f"{len(found):,} books, all whole"
-        )
+        out.print(f"{counted(len(found), 'book')} checked, {damaged or 'none'} damaged")
     if damaged:
         raise typer.Exit(1)

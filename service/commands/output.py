@@ -23,6 +23,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
 
 
+def counted(count: int, noun: str) -> str:
+    """``"1 book"``, ``"2,000 books"``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def size(count: int) -> str:
     """A number of bytes for people: ``"1.2 MB"``."""
     for unit in ("bytes", "kB", "MB"):
