@@ -36,7 +36,7 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
     _check_folder(name)
     quiet = Path(_place(name)).is_dir() and transformers.utils.logging.is_progress_bar_enabled()
     if quiet:  # a download deserves a progress bar, reading local files does not
-        transformers.utils.logging.disable_progress_bar()
+        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(_place(name))
         model, found = getattr(transformers, auto_class).from_pretrained(
@@ -46,7 +46,7 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
         raise _model_error(name, error) from error
     finally:
         if quiet:
-            transformers.utils.logging.enable_progress_bar()
+            transformers.utils.logging.enable_progress_bar()  # type: ignore[no-untyped-call]
     letters = tokenizer("question", add_special_tokens=False)["input_ids"]
     if not letters or tokenizer.unk_token_id in letters:
         raise ModelError(
