@@ -12,6 +12,7 @@ from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
 from indexing.errors import ModelError
 from readers.decoding import expected_f1, pool, probabilities, window_candidates, without_overlaps
+from readers.pretrained import load_pretrained
 from readers.reading import Answer, Reading
 from readers.windows import Window, Windower
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from readers.decoding import Candidate
 
 BATCH_TOKENS = 6144
+LONGEST = 384  # tokens of a window
 WEIGHTS = "span.safetensors"
 LONGEST_ANSWER = 40  # tokens
 KEPT_PER_WINDOW = 20
@@ -82,7 +84,7 @@ class SpanReader:
     """Reads every window of every passage and answers with the span of least risk."""
 
     def __init__(
-        self, scorer: SpanScorer, tokenizer: Tokenizer, longest: int = 384, overlap: int = 64
+        self, scorer: SpanScorer, tokenizer: Tokenizer, longest: int = LONGEST, overlap: int = 64
     ) -> None:
         self._scorer = scorer
         self._windower = Windower(tokenizer, longest, overlap)
@@ -102,7 +104,16 @@ class SpanReader:
             return cls._from_file(Path(str(files("readers.weights") / WEIGHTS)))
         if (Path(argument) / WEIGHTS).is_file():
             return cls._from_file(Path(argument) / WEIGHTS)
-        return _load_hugging_face(cls, argument)
+        model, tokenizer = load_pretrained("AutoModelForQuestionAnswering", argument)
+        if not tokenizer.is_fast:
+            raise ModelError(
+                f"span:{argument} has no fast tokenizer; save one as tokenizer.json beside the model"
+            )
+        longest = min(LONGEST, int(tokenizer.model_max_length), int(model.config.max_position_embeddings))
+        told = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
+        reader = cls(HuggingFaceScorer(model, told), tokenizer.backend_tokenizer, longest, longest // 3)
+        model.to(reader.device, reader.dtype)
+        return reader
 
     @classmethod
     def _from_file(cls, path: Path) -> SpanReader:
@@ -214,30 +225,3 @@ def collate(windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor, torc
 def _text(reading: Reading, candidate: Candidate) -> str:
     span = candidate.span
     return reading.passages[span.passage][span.start : span.end]
-
-
-def _load_hugging_face(cls: type[SpanReader], argument: str) -> SpanReader:
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
-    try:
-        # A model without the head would get a random one; that is no reader.
-        model, loading = AutoModelForQuestionAnswering.from_pretrained(argument, output_loading_info=True)
-        tokenizer = AutoTokenizer.from_pretrained(argument)
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"span:{argument} cannot be loaded ({error}); "
-            "wanted a folder or hub name of a Hugging Face question-answering model"
-        ) from error
-    if loading["missing_keys"]:
-        raise ModelError(
-            f"span:{argument} has no weights for {', '.join(sorted(loading['missing_keys'])[:3])}"
-        )
-    if not tokenizer.is_fast:
-        raise ModelError(
-            f"span:{argument} has no fast tokenizer; save one as tokenizer.json beside the model"
-        )
-    longest = min(384, int(tokenizer.model_max_length), int(model.config.max_position_embeddings))
-    types = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
-    reader = cls(HuggingFaceScorer(model.eval(), types), tokenizer.backend_tokenizer, longest, longest // 3)
-    model.to(reader.device, reader.dtype)
-    return reader
