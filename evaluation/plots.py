@@ -66,8 +66,7 @@ def plot(result: Mapping[str, Any], path: Path) -> None:
         if label.get_text() == ours:
             label.set(color=_OURS, fontweight="bold")
     figure.suptitle(
-        f"{title_of(result)} "
-        f"({result['questions']:,} questions, {result['stories']} stories; 95 % intervals over stories)",
+        f"{title_of(result)}\n{result['questions']:,} questions, {result['stories']} stories; 95 % intervals",
         fontsize=10,
     )
     figure.savefig(path)

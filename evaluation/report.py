@@ -60,30 +60,29 @@ def outcome(
 
 
 def _scores(by_name: Mapping[str, float | Interval | None]) -> dict[str, Any]:
-    rounded = {
-        name: [round(bound, 6) for bound in value]
-        if isinstance(value, tuple)
-        else value
-        if value is None
-        else round(value, 6)
-        for name, value in by_name.items()
-    }
+    rounded = {name: _rounded(value) for name, value in by_name.items()}
     recall = {str(k): rounded.pop(f"recall_at_{k}") for k in RECALL_AT}
     return {**rounded, "recall_at": recall}
+
+
+def _rounded(value: float | Interval | None) -> float | list[float] | None:
+    if isinstance(value, tuple):
+        return [round(bound, 6) for bound in value]
+    return None if value is None else round(value, 6)
 
 
 def _by_kind(predictions: Sequence[Prediction], seed: int) -> dict[str, Any]:
     """Scores of explicit and implicit questions apart, where the data set tells them apart."""
     kinds = sorted({one.kind for one in predictions if one.kind})
+    wanted = ("rouge_l", "f1", "exact_match")
     result: dict[str, Any] = {}
     for kind in kinds:
         members = [one for one in predictions if one.kind == kind]
         scores = score(members, seed, with_meteor=False)
-        wanted = ("rouge_l", "f1", "exact_match")
         result[kind] = {
             "questions": len(members),
-            **{name: round(value, 6) for name in wanted if (value := scores.values[name]) is not None},
-            "intervals": {name: scores.intervals[name] for name in wanted},
+            **{name: _rounded(scores.values[name]) for name in wanted},
+            "intervals": {name: _rounded(scores.intervals[name]) for name in wanted},
         }
     return result
 

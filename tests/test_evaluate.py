@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -258,3 +259,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert not captured.out
+
+
+def test_without_the_extra_the_error_names_it(evaluate: Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pycocoevalcap", None)
+    assert evaluate("squad") == 2
+    assert "evaluation needs pycocoevalcap; install: pip install 'storyqa[eval]'" in evaluate.printed()[1]
