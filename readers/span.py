@@ -109,7 +109,11 @@ class SpanReader:
             raise ModelError(
                 f"span:{argument} has no fast tokenizer; save one as tokenizer.json beside the model"
             )
-        longest = min(LONGEST, int(tokenizer.model_max_length), int(model.config.max_position_embeddings))
+        longest = min(
+            LONGEST,
+            int(tokenizer.model_max_length),
+            int(getattr(model.config, "max_position_embeddings", LONGEST)),
+        )
         told = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
         reader = cls(HuggingFaceScorer(model, told), tokenizer.backend_tokenizer, longest, longest // 3)
         model.to(reader.device, reader.dtype)
