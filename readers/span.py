@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -81,7 +82,12 @@ class HuggingFaceScorer:
 
 
 class SpanReader:
-    """Reads every window of every passage and answers with the span of least risk."""
+    """Reads every window of every passage and answers with the span of least risk.
+
+    ``version`` tells weights apart: the first digits of their SHA-256, None for a model of the user's own.
+    """
+
+    version: str | None = None
 
     def __init__(
         self, scorer: SpanScorer, tokenizer: Tokenizer, longest: int = LONGEST, overlap: int = 64
@@ -133,7 +139,10 @@ class SpanReader:
             ) from error
         if backbone != SHA256:
             raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
-        return cls.from_tensors(tensors)
+        reader = cls.from_tensors(tensors)
+        with path.open("rb") as weights:
+            reader.version = hashlib.file_digest(weights, "sha256").hexdigest()[:12]
+        return reader
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, torch.Tensor]) -> SpanReader:

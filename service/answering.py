@@ -207,10 +207,16 @@ def _cited(found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str
         versions={
             "index": found.index.version,
             "retriever": found.ask.retriever,
-            "reader": found.ask.reader,
+            "reader": _reader_version(found.ask.reader),
         },
         timings_ms=timings_ms,
     )
+
+
+def _reader_version(name: str) -> str:
+    """The reader's name, and which weights it has where it tells."""
+    version = getattr(open_reader(name), "version", None)
+    return name if version is None else f"{name}@{version}"
 
 
 def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:
