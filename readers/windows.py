@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,13 +12,15 @@ from readers.reading import Reading
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
+_WORD = re.compile(r"\w+(?:['\u2019.,]\w+)*")
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """``[CLS] question [SEP] part of one passage [SEP]`` as token ids and segment types.
 
     ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on;
-    ``words`` number the words those tokens belong to.
+    ``words`` number the words those tokens belong to: a span must not cut one.
     """
 
     passage: int
@@ -25,7 +28,7 @@ class Window:
     types: list[int]
     first: int
     offsets: list[tuple[int, int]]
-    words: list[int | None]
+    words: list[int]
 
 
 class Windower:
@@ -57,9 +60,10 @@ class Windower:
         ]
         encodings = self._tokenizer.encode_batch([(questions[r], readings[r].passages[p]) for r, p in places])
         result: list[list[Window]] = [[] for _ in readings]
+        numbers = {passage: _word_numbers(passage) for reading in readings for passage in reading.passages}
         for (r, p), encoding in zip(places, encodings, strict=True):
             for piece in (encoding, *encoding.overflowing):
-                window = _window(p, piece)
+                window = _window(p, piece, numbers[readings[r].passages[p]])
                 if window.offsets:
                     result[r].append(window)
         return result
@@ -72,14 +76,20 @@ class Windower:
         return question[: encoding.offsets[self._longest_question][0]]
 
 
-def _window(passage: int, encoding: Encoding) -> Window:
+def _word_numbers(text: str) -> list[int]:
+    """For every character the number of the word it is in; each character outside words is one itself.
+
+    A tokenizer parts ``I'd`` and ``1,500``; a span must not.
+    """
+    numbers = list(range(-1, -len(text) - 1, -1))
+    for number, match in enumerate(_WORD.finditer(text)):
+        numbers[match.start() : match.end()] = [number] * (match.end() - match.start())
+    return numbers
+
+
+def _window(passage: int, encoding: Encoding, numbers: list[int]) -> Window:
     context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
     first = context[0] if context else len(encoding.ids)
-    return Window(
-        passage,
-        encoding.ids,
-        encoding.type_ids,
-        first,
-        [encoding.offsets[i] for i in context],
-        [encoding.word_ids[i] for i in context],
-    )
+    offsets = [encoding.offsets[i] for i in context]
+    words = [numbers[start] for start, _ in offsets]
+    return Window(passage, encoding.ids, encoding.type_ids, first, offsets, words)
