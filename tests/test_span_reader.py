@@ -120,11 +120,13 @@ def test_scores_are_those_of_the_model_run_by_transformers(tiny_bert: Path) -> N
         output = model(**encoded)
     start, end = output.start_logits[0].double(), output.end_logits[0].double()
     context = [i for i, s in enumerate(encoded.encodings[0].sequence_ids) if s == 1]
-    text = reading.passages[0]
+    text = f" {reading.passages[0]} "  # a character more on either side
     whole = {
         (offsets[i][0], offsets[j][1]): float(start[i] + end[j])
         for i, j in product(context, repeat=2)
-        if i <= j and not text[: offsets[i][0]][-1:].isalnum() and not text[offsets[j][1] :][:1].isalnum()
+        if i <= j
+        and not text[offsets[i][0] : offsets[i][0] + 2].isalnum()
+        and not text[offsets[j][1] : offsets[j][1] + 2].isalnum()
     }
     reader = SpanReader.load(str(tiny_bert))
     candidates = reader._candidates([reading])[0]
