@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORD = re.compile(r"\w+")
+# A start and an end are scored apart, so that the start of one answer goes well with the end of another, far
+# behind it. Chosen on held-out FairytaleQA train stories and SQuAD train questions that were not trained on.
+WORD_COST = 0.1
+SENTENCE_COST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,9 @@ def window_candidates(
 ) -> list[Candidate]:
     """The ``keep`` best spans of one window by start[i] + end[j] with i <= j < i + ``longest``.
 
-    ``start`` and ``end`` are scores of shape (context tokens,). Spans begin and end with whole words.
-    Decoding rule: Chen et al. 2017, section 3.2, over the ``keep`` best starts and ends.
+    ``start`` and ``end`` are scores of shape (context tokens,). Spans begin and end with whole words;
+    each word costs ``WORD_COST``, and running on into another sentence ``SENTENCE_COST``. Decoding
+    rule otherwise: Chen et al. 2017, section 3.2, over the ``keep`` best starts and ends.
     """
     import numpy as np
 
@@ -42,6 +47,11 @@ def window_candidates(
     j = ends[np.argsort(-end[ends], kind="stable")[:keep]]
     scores = start[i][:, None] + end[j][None, :]  # (starts, ends)
     valid = (i[:, None] <= j[None, :]) & (j[None, :] < i[:, None] + longest)
+    offsets = np.asarray(window.offsets)
+    spaced = np.cumsum(np.r_[False, offsets[1:, 0] > offsets[:-1, 1]])  # words before, as spaces part them
+    sentences = np.asarray(window.sentences)
+    scores = scores - WORD_COST * (spaced[j][None, :] - spaced[i][:, None] + 1)
+    scores = scores - SENTENCE_COST * (sentences[j][None, :] != sentences[i][:, None])
     scores = np.where(valid, scores, -np.inf)
     best = np.argsort(-scores, axis=None, kind="stable")[: min(keep, int(valid.sum()))]
     rows, columns = np.unravel_index(best, scores.shape)

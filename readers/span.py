@@ -81,6 +81,21 @@ class HuggingFaceScorer:
         return output.start_logits, output.end_logits
 
 
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a span reader's file. Raises ModelError if unreadable or for another encoder."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            backbone = (file.metadata() or {}).get("backbone")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); train it again or reinstall storyqa") from error
+    if backbone != SHA256:
+        raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
+    return tensors
+
+
 class SpanReader:
     """Reads every window of every passage and answers with the span of least risk.
 
@@ -127,19 +142,7 @@ class SpanReader:
 
     @classmethod
     def _from_file(cls, path: Path) -> SpanReader:
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "pt") as file:
-                backbone = (file.metadata() or {}).get("backbone")
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
-        except (OSError, SafetensorError) as error:
-            raise ModelError(
-                f"{path} cannot be read ({error}); train it again or reinstall storyqa"
-            ) from error
-        if backbone != SHA256:
-            raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
-        reader = cls.from_tensors(tensors)
+        reader = cls.from_tensors(load_weights(path))
         with path.open("rb") as weights:
             reader.version = hashlib.file_digest(weights, "sha256").hexdigest()[:12]
         return reader

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indexing.sentences import sentence_spans
 from readers.reading import Reading
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ class Window:
     """``[CLS] question [SEP] part of one passage [SEP]`` as token ids and segment types.
 
     ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on;
-    ``words`` number the words those tokens belong to: a span must not cut one.
+    ``words`` and ``sentences`` number what those tokens belong to: a span must not cut a word, and
+    seldom crosses from one sentence into the next.
     """
 
     passage: int
@@ -29,6 +31,7 @@ class Window:
     first: int
     offsets: list[tuple[int, int]]
     words: list[int]
+    sentences: list[int]
 
 
 class Windower:
@@ -60,10 +63,13 @@ class Windower:
         ]
         encodings = self._tokenizer.encode_batch([(questions[r], readings[r].passages[p]) for r, p in places])
         result: list[list[Window]] = [[] for _ in readings]
-        numbers = {passage: _word_numbers(passage) for reading in readings for passage in reading.passages}
+        numbers = {
+            passage: (_word_numbers(passage), _sentence_numbers(passage))
+            for passage in dict.fromkeys(passage for reading in readings for passage in reading.passages)
+        }
         for (r, p), encoding in zip(places, encodings, strict=True):
             for piece in (encoding, *encoding.overflowing):
-                window = _window(p, piece, numbers[readings[r].passages[p]])
+                window = _window(p, piece, *numbers[readings[r].passages[p]])
                 if window.offsets:
                     result[r].append(window)
         return result
@@ -87,9 +93,25 @@ def _word_numbers(text: str) -> list[int]:
     return numbers
 
 
-def _window(passage: int, encoding: Encoding, numbers: list[int]) -> Window:
+def _sentence_numbers(text: str) -> list[int]:
+    """For every character the number of the sentence it is in; space belongs to the sentence after it."""
+    numbers: list[int] = []
+    for number, (_, end) in enumerate(sentence_spans(text)):
+        numbers += [number] * (end - len(numbers))
+    return numbers
+
+
+def _window(passage: int, encoding: Encoding, words: list[int], sentences: list[int]) -> Window:
     context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
     first = context[0] if context else len(encoding.ids)
     offsets = [encoding.offsets[i] for i in context]
-    words = [numbers[start] for start, _ in offsets]
-    return Window(passage, encoding.ids, encoding.type_ids, first, offsets, words)
+    starts = [start for start, _ in offsets]
+    return Window(
+        passage,
+        encoding.ids,
+        encoding.type_ids,
+        first,
+        offsets,
+        [words[start] for start in starts],
+        [sentences[start] for start in starts],
+    )

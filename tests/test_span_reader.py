@@ -14,7 +14,15 @@ from tokenizers import Tokenizer
 
 from indexing.backbone import load_tokenizer
 from indexing.errors import ModelError
-from readers.decoding import Candidate, expected_f1, pool, probabilities, window_candidates
+from readers.decoding import (
+    SENTENCE_COST,
+    WORD_COST,
+    Candidate,
+    expected_f1,
+    pool,
+    probabilities,
+    window_candidates,
+)
 from readers.reading import Reading, Span
 from readers.span import SpanReader
 from readers.windows import Window, Windower
@@ -49,7 +57,7 @@ def test_blank_passages_have_no_windows_and_keep_their_numbers(tokenizer: Tokeni
 
 
 def _window(words: int) -> Window:
-    return Window(0, [], [], 0, [(3 * i, 3 * i + 2) for i in range(words)], list(range(words)))
+    return Window(0, [], [], 0, [(3 * i, 3 * i + 2) for i in range(words)], list(range(words)), [0] * words)
 
 
 @settings(max_examples=60)
@@ -60,13 +68,17 @@ def test_the_best_span_is_the_one_that_a_search_of_all_spans_finds(data: st.Data
     start, end = (np.array(data.draw(scores), dtype=np.float32) for _ in range(2))
     longest = data.draw(st.integers(1, 6))
     found = window_candidates(_window(n), start, end, longest, keep=n)
-    everything = {(i, j): start[i] + end[j] for i, j in product(range(n), repeat=2) if i <= j < i + longest}
-    assert found[0].score == pytest.approx(max(everything.values()))
+    everything = {
+        (i, j): start[i] + end[j] - WORD_COST * (j - i + 1)
+        for i, j in product(range(n), repeat=2)
+        if i <= j < i + longest
+    }
+    assert found[0].score == pytest.approx(max(everything.values()), abs=1e-5)
     assert all(c.span.end - c.span.start <= 3 * longest for c in found)
 
 
 def test_spans_begin_and_end_with_whole_words() -> None:
-    window = Window(0, [], [], 0, [(0, 3), (3, 6), (7, 9)], [0, 0, 1])
+    window = Window(0, [], [], 0, [(0, 3), (3, 6), (7, 9)], [0, 0, 1], [0, 0, 0])
     start = np.array([0.0, 9.0, 0.0], dtype=np.float32)  # the best start is inside a word
     end = np.array([9.0, 0.0, 0.0], dtype=np.float32)  # so is the best end
     spans = {(c.span.start, c.span.end) for c in window_candidates(window, start, end, 5, keep=9)}
@@ -131,9 +143,22 @@ def test_scores_are_those_of_the_model_run_by_transformers(tiny_bert: Path) -> N
     reader = SpanReader.load(str(tiny_bert))
     candidates = reader._candidates([reading])[0]
     assert len(candidates) >= 10
+
+    def cost(start: int, end: int) -> float:
+        return WORD_COST * len(reading.passages[0][start:end].split())
+
+    whole = {place: score - cost(*place) for place, score in whole.items()}
     for candidate in candidates:
         assert candidate.score == pytest.approx(whole[candidate.span.start, candidate.span.end], abs=1e-4)
     assert candidates[0].score == pytest.approx(max(whole.values()), abs=1e-4)
+
+
+def test_a_span_pays_for_running_on_into_another_sentence() -> None:
+    apart = Window(0, [], [], 0, [(0, 2), (3, 5)], [0, 1], [0, 1])
+    together = Window(0, [], [], 0, [(0, 2), (3, 5)], [0, 1], [0, 0])
+    start, end = np.array([1.0, -9.0], dtype=np.float32), np.array([-9.0, 1.0], dtype=np.float32)
+    paid, free = (window_candidates(w, start, end, 5, keep=1)[0].score for w in (apart, together))
+    assert paid == pytest.approx(free - SENTENCE_COST)
 
 
 def test_an_answer_in_a_later_window_of_a_long_passage_is_found(tiny_bert: Path) -> None:
