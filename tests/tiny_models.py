@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
@@ -11,11 +15,13 @@ from transformers import (
     BartForConditionalGeneration,
     BertConfig,
     BertForQuestionAnswering,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
 )
 
+Model = TypeVar("Model", bound=PreTrainedModel)
 LONGEST = 256  # tokens that each model reads
 
 TEXT = """
@@ -29,15 +35,37 @@ answered, for nobody knew the law. question: context: | 0 1 2 3 4 5 6 7 8 9
 """.strip().splitlines()
 
 
+def _words(change: Callable[[str], str] = str) -> list[str]:
+    """The words and marks of ``TEXT``, each once, in order.
+
+    Vocabularies are made of them, and weights come from NumPy, so that the models are the same in
+    every process and on every processor: the trainers of WordPiece and Unigram depend on hash seeds,
+    torch's normal deviates on the instruction set.
+    """
+    return list(dict.fromkeys(re.findall(r"\w+|[^\w\s]", change(" ".join(TEXT)))))
+
+
+def _fill(model: Model, seed: int, scale: float) -> Model:
+    """Normal deviates for every matrix, no biases."""
+    rng = np.random.default_rng(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1:
+                parameter.copy_(torch.from_numpy(rng.normal(0.0, scale, tuple(parameter.shape))))
+            elif "bias" in name:
+                parameter.zero_()
+    return model
+
+
 def save_bert(folder: Path) -> Path:
     """A question-answering BERT, WordPiece."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    characters = sorted({c for word in _words(str.lower) for c in word})
+    pieces = [*special, *characters, *(f"##{c}" for c in characters), *_words(str.lower)]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(
-        TEXT, trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
-    )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -53,7 +81,6 @@ def save_bert(folder: Path) -> Path:
         sep_token="[SEP]",
         mask_token="[MASK]",
     ).save_pretrained(folder)
-    torch.manual_seed(1)
     config = BertConfig(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=32,
@@ -61,25 +88,23 @@ def save_bert(folder: Path) -> Path:
         num_attention_heads=2,
         intermediate_size=64,
         max_position_embeddings=LONGEST,
-        initializer_range=0.5,  # far from uniform, so that answers differ from question to question
     )
-    BertForQuestionAnswering(config).save_pretrained(folder)
+    # Far from uniform, so that answers differ from question to question.
+    _fill(BertForQuestionAnswering(config), seed=1, scale=0.5).save_pretrained(folder)
     return folder
 
 
 def save_t5(folder: Path) -> Path:
     """A T5, unigram pieces."""
-    tokenizer = Tokenizer(models.Unigram())
+    special = ["<pad>", "</s>", "<unk>"]
+    characters = sorted({c for word in _words() for c in word})
+    pieces = [(piece, 0.0) for piece in special]
+    pieces += [(piece, -9.0) for piece in ("▁", *characters)]
+    pieces += [(f"▁{word}", -5.0) for word in _words()]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2))
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    special = ["<pad>", "</s>", "<unk>"]
-    tokenizer.train_from_iterator(
-        TEXT,
-        trainers.UnigramTrainer(
-            vocab_size=200, special_tokens=special, show_progress=False, unk_token="<unk>"
-        ),
-    )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
@@ -90,7 +115,6 @@ def save_t5(folder: Path) -> Path:
         eos_token="</s>",
         unk_token="<unk>",
     ).save_pretrained(folder)
-    torch.manual_seed(2)
     config = T5Config(
         vocab_size=tokenizer.get_vocab_size(),
         d_model=32,
@@ -99,9 +123,8 @@ def save_t5(folder: Path) -> Path:
         num_layers=2,
         num_heads=2,
         decoder_start_token_id=0,
-        initializer_factor=2.0,
     )
-    T5ForConditionalGeneration(config).save_pretrained(folder)
+    _fill(T5ForConditionalGeneration(config), seed=2, scale=0.5).save_pretrained(folder)
     return folder
 
 
@@ -129,7 +152,6 @@ def save_bart(folder: Path) -> Path:
         sep_token="</s>",
         unk_token="<unk>",
     ).save_pretrained(folder)
-    torch.manual_seed(3)
     config = BartConfig(
         vocab_size=tokenizer.get_vocab_size(),
         d_model=32,
@@ -140,9 +162,11 @@ def save_bart(folder: Path) -> Path:
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
         max_position_embeddings=LONGEST,
-        init_std=0.3,
     )
-    model = BartForConditionalGeneration(config)
+    model = _fill(BartForConditionalGeneration(config), seed=3, scale=0.3)
+    for piece, number in tokenizer.get_vocab().items():
+        if not piece.isascii() or piece in special[:2]:  # single bytes write no text
+            model.final_logits_bias[0, number] = -100.0
     # A summariser's habits, as published BARTs have them; an answer must not inherit them.
     model.generation_config.forced_bos_token_id = 0
     model.generation_config.min_length = 20
