@@ -42,6 +42,10 @@ def load(path: Path) -> Benchmark:
                         answers=tuple(answer["text"] for answer in qa["answers"]),
                         book=id,
                         given=((0, len(text)),),
+                        gold=tuple(
+                            (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+                            for answer in qa["answers"]
+                        ),
                     )
                     for qa in paragraph["qas"]
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import folktales
@@ -13,7 +14,7 @@ import torch
 from indexing.errors import ModelError
 from readers.reading import Reading
 from training.data import NoTrainingData, training_questions
-from training.examples import CROPPED_WORDS, LabelledQuestion, show
+from training.examples import LabelledQuestion, show
 from training.span import RunExists, SpanTrainer, SpanTraining, span_loss
 from training.targets import target_spans
 
@@ -21,7 +22,7 @@ TINY = SpanTraining(held_out=0.0, fairytale_passes=3, chunk=7, batch_tokens=400,
 
 
 def _found(text: str, *answers: str) -> list[str]:
-    return [text[start:end] for start, end in target_spans(text, answers)]
+    return [text[start:end] for _, start, end in target_spans([text], answers)]
 
 
 def test_every_place_where_an_answer_stands_is_a_target() -> None:
@@ -39,15 +40,35 @@ def test_an_answer_that_shares_nothing_but_stop_words_has_no_target(answer: str)
     assert _found("He went to the mill and slept.", answer) == []
 
 
-def test_a_crop_keeps_a_target_and_never_moves_one() -> None:
-    text = " ".join(f"word{i}" for i in range(300)) + " the golden key " + "and more " * 100
-    start = text.index("the golden key")
-    labelled = LabelledQuestion("What?", (text,), ((0, start, start + 14),), (text,), ("the golden key",))
-    for seed in range(50):
-        example = show(labelled, seed / 50, random.Random(seed))
-        assert [example.passages[p][s:e] for p, s, e in example.targets] == ["the golden key"]
-        cropped = len(example.passages[0]) < len(text)
-        assert not cropped or len(example.passages[0].split()) <= CROPPED_WORDS + 1
+def test_the_closest_span_is_that_of_the_best_passage_and_answer() -> None:
+    texts = ["The miller wept.", "Because the old miller had cheated her, she hid the key.", "A key."]
+    [(number, start, end)] = target_spans(texts, ["the grey mill", "the miller cheated her"])
+    assert (number, texts[number][start:end]) == (1, "the old miller had cheated her")
+
+
+def test_no_close_span_is_learnt_where_an_answer_stands() -> None:
+    texts = ["The old miller had cheated her.", "It was greed, said the miller."]
+    assert target_spans(texts, ["the miller cheated her", "greed"]) == [(1, 7, 12)]
+
+
+def test_a_place_that_the_data_set_tells_is_the_target(tmp_path: Path) -> None:
+    text = "The goose hissed at Maud, and Maud laughed at the goose."
+    place = {"text": "Maud", "answer_start": text.rindex("Maud")}
+    qas = [{"id": "1", "question": "Who laughed?", "answers": [place]}]
+    article = {"title": "Geese", "paragraphs": [{"context": text, "qas": qas}]}
+    (tmp_path / "train-v1.1.json").write_text(json.dumps({"data": [article]}))
+    _, [question], _ = training_questions([tmp_path], 10, 0.0, 1)
+    assert question.targets == ((0, 30, 34),)
+
+
+def test_a_negative_is_a_part_of_another_passage_no_longer_than_its_own() -> None:
+    own, other = "She hid the golden key in the well.", "and then " * 200 + "she slept."
+    labelled = LabelledQuestion("What?", (own,), ((0, 8, 22),), (other,), ("the golden key",))
+    shown = [show(labelled, random.Random(seed)) for seed in range(200)]
+    assert all(example.passages[0] == own and example.targets == labelled.targets for example in shown)
+    negatives = [passage for example in shown for passage in example.passages[1:]]
+    assert 5 < len(negatives) < 50
+    assert all(passage in other and len(passage.split()) == len(own.split()) for passage in negatives)
 
 
 def test_the_loss_is_the_one_counted_by_hand() -> None:
@@ -109,6 +130,21 @@ def test_training_teaches_the_reader_what_it_is_shown(tmp_path: Path) -> None:
     assert before is not None
     assert after is not None
     assert after > 0.7 > 0.4 > before
+
+
+def test_a_run_can_begin_with_the_weights_of_another(tmp_path: Path) -> None:
+    data = [folktales.write_fairytaleqa(tmp_path / "data", "train")]
+    first = SpanTrainer(TINY, data, tmp_path / "first")
+    first.run()
+    weights = first.export()
+    second = SpanTrainer(TINY, data, tmp_path / "second", weights)
+    for name, tensor in first.tensors().items():
+        torch.testing.assert_close(second.tensors()[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
+    second.save()
+    with pytest.raises(RunExists):  # without them it would be another run
+        SpanTrainer(TINY, data, tmp_path / "second").resume()
+    with pytest.raises(ModelError, match=r"encoder\.layer\.4"):
+        SpanTrainer(replace(TINY, frozen=5), data, tmp_path / "third", weights)
 
 
 def test_trained_weights_read_the_same_from_their_file(tmp_path: Path) -> None:

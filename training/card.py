@@ -17,6 +17,8 @@ def write_card(weights: Path, trainer: SpanTrainer, held_out_rouge_l: float | No
     """Write ``<weights>.md``: data, licences, seed, command, score and size of a span reader."""
     score = "no story was held out" if held_out_rouge_l is None else f"{held_out_rouge_l:.3f}"
     passes = trainer.settings.fairytale_passes
+    start = trainer.settings.start
+    began = "the encoder and a new head" if start is None else f"a span reader with SHA-256 `{start}`"
     card = weights.with_suffix(".md")
     card.write_text(
         f"""# {weights.name}
@@ -31,6 +33,7 @@ score for every token. The file holds what was trained, in fp16: the encoder's l
 - **Licence**: Apache-2.0, as the encoder.
 - **Seed**: {trainer.settings.seed}
 - **Command**: `{command}`
+- **Started from**: {began}
 - **Settings**: `{json.dumps(asdict(trainer.settings))}`
 - **Time**: {trainer.seconds / 60:.0f} minutes on {trainer.device.type}
 - **ROUGE-L on {len(trainer.validation)} questions of held-out FairytaleQA train stories**: {score}

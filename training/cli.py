@@ -28,13 +28,22 @@ def span(
         Path, typer.Option("--out", help="The folder for checkpoints, log.jsonl and the weights.")
     ],
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="For the order, the crops and the head's start.")] = 13,
+    seed: Annotated[int, typer.Option("--seed", help="For order, negatives and the head's start.")] = 13,
     squad: Annotated[
         int, typer.Option("--squad", min=0, help="How many SQuAD questions to train on.")
     ] = 42_000,
     passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over FairytaleQA.")] = 2,
     examples: Annotated[
         int | None, typer.Option("--examples", min=1, help="End after so many examples; by default all.")
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start",
+            exists=True,
+            dir_okay=False,
+            help="A span reader's weights to begin with, instead of the encoder's own and a new head.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
@@ -53,7 +62,7 @@ def span(
     if not resume and (out / "checkpoint.safetensors").exists():
         raise RunExists(f"{out} holds a run already; give --resume to go on with it, or another --out")
     console = Console(stderr=True)
-    trainer = SpanTrainer(settings, data, out)
+    trainer = SpanTrainer(settings, data, out, start)
     if resume:
         trainer.resume()
     with ProgressBars(console) as tell:
@@ -64,6 +73,8 @@ def span(
     command += f" --seed {seed} --squad {squad} --passes {passes}"
     if examples is not None:
         command += f" --examples {examples}"
+    if start is not None:
+        command += f" --start {start.name}"
     write_card(weights, trainer, score, command)
     result = {
         "weights": str(weights),

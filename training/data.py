@@ -39,10 +39,16 @@ def labelled(benchmark: Benchmark) -> dict[str, list[LabelledQuestion]]:
 def _label(question: Question, passages: dict[tuple[str, Place], str]) -> LabelledQuestion:
     own = [(question.book, place) for place in question.given]
     texts = tuple(passages[place] for place in own)
+    # SQuAD tells the very place of an answer, FairytaleQA the sections it is in: those are all given.
+    known = [
+        (number, gold[0] - place[0], gold[1] - place[0])
+        for number, place in enumerate(question.given)
+        for gold in question.gold
+        if place[0] <= gold[0] and gold[1] <= place[1]
+    ]
     targets = tuple(
-        (number, start, end)
-        for number, text in enumerate(texts)
-        for start, end in target_spans(text, question.answers)
+        (known[i][0], known[i][1] + start, known[i][1] + end)
+        for i, start, end in target_spans([texts[n][s:e] for n, s, e in known], question.answers)
     )
     others = tuple(text for place, text in passages.items() if place not in own)
     return LabelledQuestion(question.text, texts, targets, others, question.answers)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WORD = re.compile(r"\S+")
-CROPPED_WORDS = 80
-NEGATIVE_SHARE = 0.2
+NEGATIVE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +35,22 @@ class Example:
     targets: tuple[tuple[int, int, int], ...]
 
 
-def show(labelled: LabelledQuestion, crop: float, rng: random.Random) -> Example:
-    """The question with its passages, cropped with probability ``crop``, at times with a negative.
+def show(labelled: LabelledQuestion, rng: random.Random) -> Example:
+    """The question with its passages, at times with one more that does not answer.
 
-    A crop is ``CROPPED_WORDS`` words around one target: early in training it buys more questions
-    for the same work. A fifth of the examples carry a passage that does not answer, because
-    scores are normalised over all passages read.
+    A tenth of the examples carry such a negative, because scores are normalised over all passages read.
     """
-    passages, targets = labelled.passages, labelled.targets
-    if rng.random() < crop:
-        p, start, end = rng.choice(targets)
-        low, high = _around(passages[p], start, end, CROPPED_WORDS, rng)
-        targets = tuple((0, s - low, e - low) for q, s, e in targets if q == p and low <= s and e <= high)
-        passages = (passages[p][low:high],)
+    passages = labelled.passages
     if labelled.others and rng.random() < NEGATIVE_SHARE:
-        other = rng.choice(labelled.others)
-        # As long as what it stands beside: a shorter one would only buy padding.
+        # As long as what it stands beside: a longer one would only buy padding.
         words = max(len(passage.split()) for passage in passages)
-        low, high = _around(other, len(other) // 2, len(other) // 2 + 1, words, rng)
-        passages = (*passages, other[low:high])
-    return Example(labelled.question, passages, targets)
+        passages = (*passages, _part(rng.choice(labelled.others), words, rng))
+    return Example(labelled.question, passages, labelled.targets)
 
 
-def _around(text: str, start: int, end: int, count: int, rng: random.Random) -> tuple[int, int]:
-    """Bounds of about ``count`` words that contain ``text[start:end]``."""
+def _part(text: str, count: int, rng: random.Random) -> str:
+    """At most ``count`` words in a row, from a random place."""
     words = [m.span() for m in WORD.finditer(text)]
-    if len(words) <= count:
-        return 0, len(text)
-    first = next(i for i, (_, e) in enumerate(words) if e > start)
-    last = max(first, sum(s < end for s, _ in words) - 1)
-    spare = max(0, count - (last - first + 1))
-    low = min(max(0, first - rng.randint(0, spare)), max(0, len(words) - count))
-    high = max(last, min(len(words), low + count) - 1)
-    return min(words[low][0], start), max(words[high][1], end)
+    first = rng.randint(0, max(0, len(words) - count))
+    last = min(len(words), first + count) - 1
+    return text[words[first][0] : words[last][1]]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,15 +17,14 @@ from evaluation.metrics import rouge_l
 from indexing.backbone import SHA256, WIDTH, load_backbone, load_tokenizer
 from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
-from indexing.errors import StoryQAError
+from indexing.errors import ModelError, StoryQAError
 from readers.reading import Reading
-from readers.span import WEIGHTS, BackboneScorer, SpanReader, collate
+from readers.span import WEIGHTS, BackboneScorer, SpanReader, collate, load_weights
 from readers.windows import Window, Windower
 from training.data import training_questions
 from training.examples import Example, LabelledQuestion, show
 
 WARMUP = 0.05  # share of the run
-HEAD_RATE = 10.0  # the head starts from nothing and learns this much faster
 
 
 class RunExists(StoryQAError):
@@ -36,8 +36,9 @@ class SpanTraining:
     """What a run depends on; two runs with equal fields and data see the same batches.
 
     ``frozen`` bottom layers and the embeddings keep their pretrained values: they are shared with
-    the other models of the process and are not stored again. ``examples`` ends the run after so
-    many; a ``chunk`` of them is prepared, sorted by length and batched together.
+    the other models of the process and are not stored again. ``start`` is the SHA-256 of the
+    weights that the run began with, None for the encoder's own and a new head. ``examples`` ends
+    the run after so many; a ``chunk`` of them is prepared, sorted by length and batched together.
     """
 
     seed: int = 13
@@ -46,7 +47,8 @@ class SpanTraining:
     held_out: float = 0.05
     rate: float = 1.2e-4
     batch_tokens: int = 2_000
-    frozen: int = 2
+    frozen: int = 0
+    start: str | None = None
     examples: int | None = None
     chunk: int = 512
 
@@ -94,7 +96,13 @@ def span_loss(
 class SpanTrainer:
     """One training run that lives in a folder: checkpoints, ``log.jsonl``, and the finished weights."""
 
-    def __init__(self, settings: SpanTraining, data: Sequence[Path], out: Path) -> None:
+    def __init__(
+        self, settings: SpanTraining, data: Sequence[Path], out: Path, start: Path | None = None
+    ) -> None:
+        """``start`` holds a span reader's weights to begin with."""
+        if start is not None:
+            with start.open("rb") as file:
+                settings = replace(settings, start=hashlib.file_digest(file, "sha256").hexdigest())
         self.settings, self.out = settings, out
         fairytale, squad, self.validation = training_questions(
             list(data), settings.squad, settings.held_out, settings.seed
@@ -106,6 +114,8 @@ class SpanTrainer:
         self.device = pick_device()
         self.windower = Windower(load_tokenizer(), overlap=128)
         self._make_model()
+        if start is not None:
+            self._begin_with(load_weights(start))
         self.chunk = 0
         self.seconds = 0.0
 
@@ -124,15 +134,21 @@ class SpanTrainer:
         self.backbone, self.head = backbone, head.to(self.device)
         self.scorer = BackboneScorer(self.backbone, self.head.weight, self.head.bias)
         body = [p for p in backbone.parameters() if p.requires_grad]
-        rate = self.settings.rate
+        self.trained = body + list(head.parameters())
         self.optimizer = torch.optim.AdamW(
-            [{"params": body, "lr": rate}, {"params": list(head.parameters()), "lr": rate * HEAD_RATE}],
+            self.trained,
+            lr=self.settings.rate,
             betas=(0.9, 0.98),
             weight_decay=0.01,
             fused=True,
         )
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.trained = body + list(head.parameters())
+
+    def _begin_with(self, weights: Mapping[str, torch.Tensor]) -> None:
+        trained = self.tensors()
+        for name, tensor in weights.items():
+            if name not in trained:
+                raise ModelError(f"the weights to start from have {name}, which this run keeps frozen")
+            trained[name].copy_(tensor)
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The trained parameters by name, fp32."""
@@ -143,10 +159,7 @@ class SpanTrainer:
         """The batches of one chunk of the order; the same ones whenever it is asked for."""
         rng = random.Random(f"{self.settings.seed}/{chunk}")
         first = chunk * self.settings.chunk
-        examples = [
-            show(labelled, 1 - ((first + i) / len(self.order)) ** 2, rng)
-            for i, labelled in enumerate(self.order[first : first + self.settings.chunk])
-        ]
+        examples = [show(labelled, rng) for labelled in self.order[first : first + self.settings.chunk]]
         found = self.windower([Reading(e.question, e.passages) for e in examples])
         usable = [
             (windows, targets)
@@ -211,8 +224,8 @@ class SpanTrainer:
     ) -> float:
         done = min(1.0, (self.chunk + 0.5) / self.chunks)
         scale = min(done / WARMUP, (1 - done) / (1 - WARMUP))
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * scale
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.rate * scale
         ids, types, mask = collate(windows)
         context = torch.zeros(ids.shape, dtype=torch.bool)
         for row, window in enumerate(windows):
@@ -235,6 +248,7 @@ class SpanTrainer:
 
     def save(self) -> None:
         """Write the state of the run; a kill at any moment leaves the last one or this one."""
+        self.out.mkdir(parents=True, exist_ok=True)
         state = {f"model.{n}": t.cpu() for n, t in self.tensors().items()}
         for number, parameter in enumerate(self.trained):
             for key, value in self.optimizer.state.get(parameter, {}).items():
