@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from indexing.sentences import sentence_spans
@@ -63,13 +64,9 @@ class Windower:
         ]
         encodings = self._tokenizer.encode_batch([(questions[r], readings[r].passages[p]) for r, p in places])
         result: list[list[Window]] = [[] for _ in readings]
-        numbers = {
-            passage: (_word_numbers(passage), _sentence_numbers(passage))
-            for passage in dict.fromkeys(passage for reading in readings for passage in reading.passages)
-        }
         for (r, p), encoding in zip(places, encodings, strict=True):
             for piece in (encoding, *encoding.overflowing):
-                window = _window(p, piece, *numbers[readings[r].passages[p]])
+                window = _window(p, piece, *_numbers(readings[r].passages[p]))
                 if window.offsets:
                     result[r].append(window)
         return result
@@ -80,6 +77,14 @@ class Windower:
         if len(encoding.ids) <= self._longest_question:
             return question
         return question[: encoding.offsets[self._longest_question][0]]
+
+
+@lru_cache(512)  # several questions are asked about the same passages
+def _numbers(text: str) -> tuple[list[int], list[int]]:
+    """The word and the sentence of every character; the last entry is for the empty token after them all."""
+    words, sentences = _word_numbers(text), _sentence_numbers(text)
+    sentences += sentences[-1:] * (len(text) + 1 - len(sentences))
+    return [*words, -len(text) - 1], sentences
 
 
 def _word_numbers(text: str) -> list[int]:
@@ -94,7 +99,7 @@ def _word_numbers(text: str) -> list[int]:
 
 
 def _sentence_numbers(text: str) -> list[int]:
-    """For every character the number of the sentence it is in; space belongs to the sentence after it."""
+    """For every character the number of the sentence it is in; space belongs to the one after it."""
     numbers: list[int] = []
     for number, (_, end) in enumerate(sentence_spans(text)):
         numbers += [number] * (end - len(numbers))
@@ -104,7 +109,8 @@ def _sentence_numbers(text: str) -> list[int]:
 def _window(passage: int, encoding: Encoding, words: list[int], sentences: list[int]) -> Window:
     context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
     first = context[0] if context else len(encoding.ids)
-    offsets = [encoding.offsets[i] for i in context]
+    every = encoding.offsets  # each look at it makes the list anew
+    offsets = [every[i] for i in context]
     starts = [start for start, _ in offsets]
     return Window(
         passage,

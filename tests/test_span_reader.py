@@ -56,6 +56,17 @@ def test_blank_passages_have_no_windows_and_keep_their_numbers(tokenizer: Tokeni
     assert [window.passage for window in windows] == [2]
 
 
+@pytest.mark.parametrize("model", ["tiny_bert", "tiny_t5", "tiny_bart"])
+@pytest.mark.parametrize("text", ["The fox slept. ", " \n A fox", "Fox.\n\n Goose? \n", "\u00e9 \U0001f98a "])
+def test_space_at_either_end_is_read_with_any_tokenizer(
+    request: pytest.FixtureRequest, model: str, text: str
+) -> None:
+    tokenizer = Tokenizer.from_file(str(request.getfixturevalue(model) / "tokenizer.json"))
+    ((window,),) = Windower(tokenizer)([Reading("Who?", (text,))])
+    assert len(window.words) == len(window.sentences) == len(window.offsets) > 0
+    assert window.sentences == sorted(window.sentences)
+
+
 def _window(words: int) -> Window:
     return Window(0, [], [], 0, [(3 * i, 3 * i + 2) for i in range(words)], list(range(words)), [0] * words)
 
