@@ -30,7 +30,7 @@ lint: $(VENV)/.installed-dev
 
 check: lint test
 
-bench: $(VENV)/.installed $(PEERS)/.installed
+bench: $(VENV)/.installed-dev $(PEERS)/.installed
 	$(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
 
 # The stamps make a second run start at once; they age when a dependency or a pin changes.
@@ -54,5 +54,6 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 $(PEERS)/.installed: benchmarks/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	@echo "Installing the tools to measure against into $(PEERS)"
+	@$(PEERS)/bin/python -m pip install --quiet $$(grep '^torch==' benchmarks/peers.txt)
 	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers.txt
 	@touch $@

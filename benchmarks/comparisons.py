@@ -1,0 +1,197 @@
+"""storyqa beside other tools at the same work: searching, encoding, reading, and the whole of answering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import Peer
+from benchmarks.texts import Texts
+from benchmarks.timing import Call, Timing, in_turns, race, timed
+from evaluation.metrics import token_f1
+from indexing.book import Passage
+from indexing.encoder import load_encoder
+from indexing.index import BookIndex
+from indexing.words import words
+from readers.reading import Reading
+from readers.span import SpanReader
+from retrieval import open_retriever
+from service.answering import Ask, BookQA
+
+OURS = "storyqa"
+READ = 10  # passages for one question
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How often each thing is measured: questions searched and per turn, passages encoded, questions read."""
+
+    searched: int = 300
+    search_turn: int = 50
+    encoded: int = 64
+    encode_turns: int = 7
+    read: int = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Contenders at one kind of work.
+
+    ``per_call`` is how many of ``unit`` one call did; ``facts`` are for the record.
+    """
+
+    name: str
+    unit: str
+    per_call: int
+    timings: dict[str, Timing]
+    facts: dict[str, Any]
+
+    def summary(self) -> dict[str, Any]:
+        """For the results file; ``times`` is how many times as long as storyqa each took, by medians."""
+        ours = self.timings[OURS].median
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "per_call": self.per_call,
+            "contenders": {
+                name: {**timing.summary(), "times": timing.median / ours}
+                for name, timing in self.timings.items()
+            },
+            "facts": self.facts,
+        }
+
+
+def passage_texts(index: BookIndex) -> list[str]:
+    return [index.text(passage.start, passage.end) for passage in index.passages]
+
+
+@contextmanager
+def prepared(python: Path, tool: str, **arguments: Any) -> Iterator[Peer]:
+    """A peer that has been given what it works on; that is not timed."""
+    with Peer(python, tool) as peer:
+        peer.call("prepare", **arguments)
+        yield peer
+
+
+def search(python: Path, index: BookIndex, texts: Texts, sizes: Sizes, k: int = 5) -> Comparison:
+    """BM25 from the question as a string to the numbers of the best passages."""
+    passages = passage_texts(index)
+    ours = open_retriever("bm25", index)
+    questions = texts.questions[: sizes.searched]
+    with (
+        prepared(python, "Bm25s", passages=passages) as bm25s,
+        prepared(python, "Bm25sTokens", passages=[words(text) for text in passages]) as bm25s_tokens,
+        prepared(python, "RankBm25", passages=passages) as rank_bm25,
+        prepared(python, "HaystackBm25", passages=passages) as haystack,
+    ):
+        contenders: dict[str, Call[str, list[int]]] = {
+            OURS: timed(lambda question: [hit.passage.number for hit in ours.search([question], k)[0]]),
+            "bm25s": lambda question: bm25s.call("run", question=question, k=k),
+            "bm25s, words given": lambda question: bm25s_tokens.call("run", question=words(question), k=k),
+            "rank_bm25": lambda question: rank_bm25.call("run", question=question, k=k),
+            "Haystack": lambda question: haystack.call("run", question=question, k=k),
+        }
+        done = race(contenders, in_turns(questions, sizes.search_turn), questions[:5])
+    facts = {"passages": len(passages), "k": k}
+    return Comparison("search", "question", 1, done.timings, facts)
+
+
+def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Comparison:
+    """Texts to vectors: the same passages in both, and also as indexing has them, in overlapping windows."""
+    import numpy as np
+
+    from indexing.dense import windows
+
+    encoder = load_encoder()
+    count = sizes.encoded
+    needed = count * (sizes.encode_turns + 1)
+    passages = list(index.passages)
+    chosen = [passages[i % len(passages)] for i in range(needed)]
+    groups = in_turns(chosen, count)
+
+    def texts_of(group: Sequence[Passage]) -> list[str]:
+        return [index.text(passage.start, passage.end) for passage in group]
+
+    def windows_of(group: Sequence[Passage]) -> list[str]:
+        return windows(index.book.text, group)[0]
+
+    with prepared(python, "SentenceTransformers", model=str(model)) as peer:
+
+        def theirs(group: Sequence[Passage]) -> tuple[float, Any]:
+            return peer.call("run", texts=texts_of(group))
+
+        def ours(
+            cut: Callable[[Sequence[Passage]], list[str]], group: Sequence[Passage]
+        ) -> tuple[float, Any]:
+            texts = cut(group)
+            return timed(encoder.encode)(texts)
+
+        contenders: dict[str, Call[Sequence[Passage], Any]] = {
+            OURS: partial(ours, texts_of),
+            "storyqa, as it indexes": partial(ours, windows_of),
+            "sentence-transformers": theirs,
+        }
+        done = race(contenders, [[group] for group in groups[1:]], groups[:1])
+        vectors = np.array(peer.call("last")[1])
+    cosines = (vectors * done.results[OURS][-1]).sum(1)
+    facts = {
+        "passages_per_call": count,
+        "windows_per_passage": len(windows_of(chosen)) / len(chosen),
+        "least_cosine_with_sentence_transformers": float(cosines.min()),
+    }
+    return Comparison("encode", "passage", count, done.timings, facts)
+
+
+def read(
+    python: Path, model: Path, reader: SpanReader, index: BookIndex, texts: Texts, sizes: Sizes
+) -> Comparison:
+    """The span reader and Haystack's on the same weights, questions and passages; three answers each."""
+    bm25 = open_retriever("bm25", index)
+    questions = texts.questions[: sizes.read + 1]
+    readings = []
+    for question, hits in zip(questions, bm25.search(questions, READ), strict=True):
+        found = sorted((hit.passage for hit in hits), key=lambda passage: passage.start)
+        readings.append(Reading(question, tuple(index.text(p.start, p.end) for p in found)))
+    with prepared(python, "HaystackReader", model=str(model)) as peer:
+        contenders: dict[str, Call[Reading, Any]] = {
+            OURS: timed(lambda reading: reader.read([reading], 3)[0]),
+            "Haystack": lambda reading: peer.call(
+                "run", question=reading.question, passages=list(reading.passages)
+            ),
+        }
+        done = race(contenders, [[reading] for reading in readings[1:]], readings[:1])
+    # The scores are the same; storyqa prefers short spans within one sentence, so that answers may differ.
+    f1 = [
+        token_f1(ours[0].text, [theirs[0]["text"]])
+        for ours, theirs in zip(done.results[OURS], done.results["Haystack"], strict=True)
+    ]
+    facts = {
+        "passages": READ,
+        "questions": len(f1),
+        "same_answer": sum(one == 1.0 for one in f1) / len(f1),
+        "word_f1_with_haystacks_answer": sum(f1) / len(f1),
+    }
+    return Comparison("read", "question", 1, done.timings, facts)
+
+
+def ask(python: Path, model: Path, qa: BookQA, index: BookIndex, texts: Texts, sizes: Sizes) -> Comparison:
+    """The whole of answering: the same work in both (BM25, ten passages), and storyqa's own defaults."""
+    questions = texts.questions[: sizes.read + 1]
+
+    def ours(question: str, **options: Any) -> str:
+        return qa.answer(Ask(index.id, question, **options)).text
+
+    with prepared(python, "HaystackPipeline", model=str(model), passages=passage_texts(index)) as peer:
+        contenders: dict[str, Call[str, Any]] = {
+            OURS: timed(partial(ours, retriever="bm25", k=READ)),
+            "storyqa, by default": timed(ours),
+            "Haystack": lambda question: peer.call("run", question=question, k=READ),
+        }
+        done = race(contenders, [[question] for question in questions[1:]], questions[:1])
+    return Comparison(
+        "ask", "question", 1, done.timings, {"passages": READ, "book_words": index.manifest.counts.words}
+    )

@@ -1,0 +1,44 @@
+"""The span reader's weights as the folder of a Hugging Face model, for tools that load nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexing.backbone import backbone_folder, base_tensors
+
+if TYPE_CHECKING:
+    import torch
+
+_SEGMENTS = "embeddings.token_type_embeddings.weight"
+
+
+def shipped_tensors() -> dict[str, torch.Tensor]:
+    """The shipped reader's tensors, segment embeddings made the same for question and passage.
+
+    Haystack's reader does not tell the model which tokens are the question's; so altered, the
+    weights compute the same function whether a tool does or not, and answers can be compared.
+    """
+    from safetensors.torch import load
+
+    tensors = load((files("readers.weights") / "span.safetensors").read_bytes())
+    segments = tensors.get(_SEGMENTS, base_tensors()[_SEGMENTS])
+    return {**tensors, _SEGMENTS: segments[:1].repeat(len(segments), 1).clone()}
+
+
+def export(tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    """Write a BertForQuestionAnswering with the span reader's ``tensors``, fp32, and its tokenizer."""
+    from transformers import BertConfig, BertForQuestionAnswering
+
+    model = BertForQuestionAnswering(BertConfig.from_pretrained(backbone_folder()))
+    trained = {name: tensor for name, tensor in tensors.items() if not name.startswith("head.")}
+    state = {f"bert.{name}": tensor.float() for name, tensor in {**base_tensors(), **trained}.items()}
+    state["qa_outputs.weight"] = tensors["head.weight"].float()
+    state["qa_outputs.bias"] = tensors["head.bias"].float()
+    model.load_state_dict({name: state[name] for name in model.state_dict()})
+    model.save_pretrained(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        shutil.copy(backbone_folder() / name, folder / name)

@@ -1,0 +1,40 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores this process may use, memory, and the versions that matter to speed."""
+    import torch
+
+    from indexing.device import pick_device, pick_dtype
+    from indexing.int8 import int8_pays
+
+    device = pick_device()
+    dtype = pick_dtype(device)
+    return {
+        "processor": torch.cuda.get_device_name() if device.type == "cuda" else _processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "cores": len(os.sched_getaffinity(0)),
+        "threads": torch.get_num_threads(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "number_format": str(dtype).removeprefix("torch."),
+        "int8": int8_pays(device, dtype),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "transformers", "numpy", "faiss-cpu")},
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
