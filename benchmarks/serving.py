@@ -54,7 +54,11 @@ def serve(store: Path) -> tuple[subprocess.Popen[bytes], str]:
         "--store",
         str(store),
     ]
-    server = subprocess.Popen([sys.executable, *command], env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    server = subprocess.Popen(
+        [sys.executable, *command],
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.DEVNULL,  # the log of every request
+    )
     address = f"http://127.0.0.1:{port}"
     for _ in range(600):
         try:
