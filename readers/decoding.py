@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"\w+")
 # A start and an end are scored apart, so that the start of one answer goes well with the end of another, far
-# behind it. Chosen on held-out FairytaleQA train stories and SQuAD train questions that were not trained on.
+# behind it. Chosen on held-out FairytaleQA train stories and on SQuAD train.
 WORD_COST = 0.05
 SENTENCE_COST = 2.0
 
