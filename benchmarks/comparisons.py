@@ -13,6 +13,7 @@ from benchmarks.peers import Peer
 from benchmarks.texts import Texts
 from benchmarks.timing import Call, Timing, in_turns, race, timed
 from evaluation.metrics import token_f1
+from indexing.backbone import NAME
 from indexing.book import Passage
 from indexing.encoder import load_encoder
 from indexing.index import BookIndex
@@ -106,7 +107,7 @@ def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Compari
 
     from indexing.dense import windows
 
-    encoder = load_encoder()
+    encoder = load_encoder(NAME)  # the very weights that the other one has
     count = sizes.encoded
     needed = count * (sizes.encode_turns + 1)
     passages = list(index.passages)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indexing.backbone import backbone_folder, base_tensors
+from indexing.crossencoder import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +25,7 @@ def shipped_tensors() -> dict[str, torch.Tensor]:
     """
     from safetensors.torch import load
 
-    tensors = load((files("readers.weights") / "span.safetensors").read_bytes())
+    tensors = load((files("indexing.weights") / WEIGHTS).read_bytes())
     segments = tensors.get(_SEGMENTS, base_tensors()[_SEGMENTS])
     return {**tensors, _SEGMENTS: segments[:1].repeat(len(segments), 1).clone()}
 
@@ -36,8 +37,9 @@ def export(tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
     model = BertForQuestionAnswering(BertConfig.from_pretrained(backbone_folder()))
     trained = {name: tensor for name, tensor in tensors.items() if not name.startswith("head.")}
     state = {f"bert.{name}": tensor.float() for name, tensor in {**base_tensors(), **trained}.items()}
-    state["qa_outputs.weight"] = tensors["head.weight"].float()
-    state["qa_outputs.bias"] = tensors["head.bias"].float()
+    # Start and end; relevance, the third, is nothing that such a model has.
+    state["qa_outputs.weight"] = tensors["head.weight"][:2].float()
+    state["qa_outputs.bias"] = tensors["head.bias"][:2].float()
     model.load_state_dict({name: state[name] for name in model.state_dict()})
     model.save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):

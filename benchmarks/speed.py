@@ -24,8 +24,9 @@ from benchmarks.machine import machine
 from benchmarks.peers import versions
 from benchmarks.texts import generated, real
 from indexing.backbone import backbone_folder
+from indexing.crossencoder import CrossEncoder
 from indexing.store import IndexStore
-from readers.span import SpanReader
+from readers.span import BackboneScorer, SpanReader
 from service.answering import BookQA
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +64,7 @@ def measure(plan: Plan, python: Path, data: Path | None, scratch: Path) -> dict[
     log.info("searching is measured")
     compared.append(comparisons.encode(python, backbone_folder(), index, plan.sizes))
     log.info("encoding is measured")
-    reader = SpanReader.from_tensors(tensors)
+    reader = SpanReader(BackboneScorer(CrossEncoder(tensors, "benchmark")))
     compared.append(comparisons.read(python, model, reader, index, texts, plan.sizes))
     log.info("reading is measured")
     compared.append(comparisons.ask(python, model, BookQA(store), index, texts, plan.sizes))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from readers import DEFAULT_READER
-from retrieval import DEFAULT_RETRIEVER
+from readers import DEFAULT_READER, READERS
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 
 if TYPE_CHECKING:
     from evaluation.questions import Benchmark
@@ -27,9 +27,9 @@ app = typer.Typer(
 _Folder = Annotated[
     Path, typer.Option("--data", help="The folder of the data set, in its publisher's layout.")
 ]
-_RetrieverName = Annotated[str, typer.Option("--retriever", help="tfidf, bm25, dense or hybrid.")]
+_RetrieverName = Annotated[str, typer.Option("--retriever", help=f"{', '.join(RETRIEVERS)}.")]
 _ReaderName = Annotated[
-    str, typer.Option("--reader", help="span, overlap, span:PATH_OR_NAME or seq2seq:PATH_OR_NAME.")
+    str, typer.Option("--reader", help=f"{', '.join(READERS)}; NAME:FOLDER for a model of one's own.")
 ]
 _Passages = Annotated[int, typer.Option("-k", help="How many passages to read, where they are retrieved.")]
 _Limit = Annotated[int | None, typer.Option("--limit", help="Ask so many questions only, drawn by --seed.")]
@@ -38,7 +38,7 @@ _Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        help="The folder for predictions, scores and the plot; a run that was stopped goes on from there. "
+        help="The folder for predictions, scores and plots; a run that was stopped goes on from there. "
         "By default one under runs/, named after the options.",
         show_default=False,
     ),
@@ -57,6 +57,10 @@ _Mrr = Annotated[
         help="Rank all answers of the story, or do not; by default where the reader can.",
         show_default=False,
     ),
+]
+_HeldOut = Annotated[
+    bool,
+    typer.Option("--held-out", help="Only the stories that training holds out: to choose by, not to report."),
 ]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
@@ -83,6 +87,15 @@ def narrativeqa(
             "--keep-mispaired", help="Score on stories that are another work than their questions' too."
         ),
     ] = False,
+    half: Annotated[
+        str | None,
+        typer.Option(
+            "--half",
+            help="Of valid, A (ids 0 to 7, which the shipped models were trained on) or B alone.",
+            show_default=False,
+        ),
+    ] = None,
+    held_out: _HeldOut = False,
     as_json: _AsJson = False,
 ) -> None:
     """NarrativeQA: summaries, or full stories in which passages are found first."""
@@ -91,7 +104,8 @@ def narrativeqa(
 
     options = Options(retriever=retriever, reader=reader, k=k, limit=limit, seed=seed, mrr=mrr)
     _check(options)
-    _run(load(data, split, setting, keep_mispaired), options, out, store, force, as_json)
+    benchmark = load(data, split, setting, keep_mispaired, half and half.upper(), held_out)
+    _run(benchmark, options, out, store, force, as_json)
 
 
 @app.command()
@@ -115,6 +129,7 @@ def fairytaleqa(
     store: _Store = None,
     force: _Force = False,
     mrr: _Mrr = None,
+    held_out: _HeldOut = False,
     as_json: _AsJson = False,
 ) -> None:
     """FairytaleQA: whole short stories, with the sections that hold each answer."""
@@ -123,7 +138,7 @@ def fairytaleqa(
 
     options = Options(retriever=retriever, reader=reader, k=k, limit=limit, seed=seed, mrr=mrr)
     _check(options)
-    _run(load(data, split, setting), options, out, store, force, as_json)
+    _run(load(data, split, setting, held_out), options, out, store, force, as_json)
 
 
 @app.command()
@@ -156,8 +171,6 @@ def _check(options: Options) -> None:
     """Find fault with the options before any data is read."""
     from evaluation.metrics import require_extra
     from indexing.tables import check_name
-    from readers import READERS
-    from retrieval import RETRIEVERS
     from service.answering import Ask
 
     require_extra()
@@ -173,33 +186,39 @@ def _run(
 
     from rich.console import Console
 
-    from evaluation.plots import plot
+    from evaluation.plots import plot, plot_confidence
     from evaluation.progress import ProgressBars
-    from evaluation.report import outcome, print_outcome
+    from evaluation.report import outcome
     from evaluation.run import evaluate
+    from evaluation.tables import print_outcome
     from service.commands.output import console, print_json
     from service.settings import load_settings
 
     out = out or Path("runs") / _name(benchmark, options)
-    store = store or load_settings().cache / "evaluation"
+    of_process = load_settings()
+    store = store or of_process.cache / "evaluation"
     with ProgressBars(Console(stderr=True)) as tell:
         settings, predictions = evaluate(benchmark, options, out, store, force, tell)
         tell("scoring", 0, 1)
-        result = outcome(benchmark, predictions, settings, shlex.join(["storyqa", *sys.argv[1:]]))
+        command = shlex.join(["storyqa", *sys.argv[1:]])
+        result = outcome(benchmark, predictions, settings, command, of_process.answerable)
         (out / "scores.json").write_text(
             json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
         plot(result, out / "scores.png")
+        plot_confidence(result, out / "confidence.png")
         tell("scoring", 1, 1)
     if as_json:
         print_json(result)
     else:
         print_outcome(result, console())
-        console().print(f"predictions, scores and plot: {out}")
+        console().print(f"predictions, scores and plots: {out}")
 
 
 def _name(benchmark: Benchmark, options: Options) -> str:
     parts = [benchmark.name, benchmark.split, benchmark.setting]
+    if benchmark.part is not None:
+        parts.append(benchmark.part)
     if benchmark.retrieved:
         parts += [options.retriever, f"k{options.k}"]
     parts.append(options.reader)

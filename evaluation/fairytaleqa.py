@@ -9,6 +9,7 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
+from evaluation.holdout import FAIRYTALEQA_SHARE, HELD_OUT, held_out
 from evaluation.layout import DataError, choose, plain, read_rows, require
 from evaluation.questions import Benchmark, Place, Question
 from indexing.book import Book
@@ -48,11 +49,14 @@ class _Story:
         return self.name.replace("-", " ")
 
 
-def load(folder: Path, split: str = "val", setting: str = "sections") -> Benchmark:
+def load(
+    folder: Path, split: str = "val", setting: str = "sections", only_held_out: bool = False
+) -> Benchmark:
     """The questions of one split; raises ``DataError`` for files that are missing or in another layout.
 
     ``sections``: the gold sections are read. ``stories``: passages come from the question's own
     story. ``collection``: they come from all stories of the split, joined as one book.
+    ``only_held_out`` keeps the stories of train that models are chosen on.
     """
     choose("setting", setting, SETTINGS, "FairytaleQA")
     questions = require(folder / "questions", _LAYOUT)
@@ -62,10 +66,16 @@ def load(folder: Path, split: str = "val", setting: str = "sections") -> Benchma
     )
     if not names:
         raise DataError(f"{questions / split} holds no file of questions; expected: {_LAYOUT}")
+    if only_held_out:
+        if split != "train":
+            raise DataError(f"stories are held out of FairytaleQA train alone, not of {split!r}")
+        names = sorted(held_out(names, FAIRYTALEQA_SHARE))
+        if not names:
+            raise DataError(f"{questions / split} holds too little: no held-out story")
     stories = [_read_story(folder / "section-stories" / split / f"{name}-story.csv", name) for name in names]
     if setting == "collection":
         whole = _book(
-            f"fairytaleqa-{split}",
+            f"fairytaleqa-{split}" + ("-held-out" if only_held_out else ""),  # another book in the store
             f"FairytaleQA {split}",
             _APART.join(story.text for story in stories),
             split,
@@ -86,6 +96,7 @@ def load(folder: Path, split: str = "val", setting: str = "sections") -> Benchma
         questions=tuple(found),
         books={book.id: partial(_itself, book) for book in books},
         titles={story.name: story.title for story in stories},
+        part=HELD_OUT if only_held_out else None,
     )
 
 

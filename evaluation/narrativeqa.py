@@ -7,25 +7,34 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from evaluation.holdout import HELD_OUT, NARRATIVEQA_SHARE, held_out
 from evaluation.layout import DataError, choose, plain, read_rows
 from evaluation.pairing import LOWEST_SHARE, mispaired
 from evaluation.questions import Benchmark, LeftOut, Question
 from indexing.book import Book
 
 SETTINGS = ("summaries", "stories")
+HALVES = ("A", "B")
+TRAINED_ON = "A"  # by the default models: figures to quote are on B
 _LAYOUT = "the NarrativeQA repository: documents.csv, qaps.csv, third_party/wikipedia/summaries.csv"
 _STORIES = "tmp/<document_id>.content, as download_stories.sh leaves them (or stories.tar.xz, unpacked here)"
 
 
 def load(
-    folder: Path, split: str = "valid", setting: str = "summaries", keep_mispaired: bool = False
+    folder: Path,
+    split: str = "valid",
+    setting: str = "summaries",
+    keep_mispaired: bool = False,
+    only_half: str | None = None,
+    only_held_out: bool = False,
 ) -> Benchmark:
     """The questions of one split; raises ``DataError`` for files that are missing or in another layout.
 
     ``summaries``: the summary is read. ``stories``: passages come from the full story; documents
     whose story is not there are left out, and so, unless ``keep_mispaired``, are those whose story
     is another work than the one the questions are about (by its ``pairing_note`` where there is a
-    ``stories.csv`` that lists it, otherwise by the names in its summary).
+    ``stories.csv`` that lists it, otherwise by the names in its summary). Of valid, ``only_half`` A
+    or B can be kept (see ``half``), and of half A ``only_held_out`` what models are chosen on.
     """
     choose("setting", setting, SETTINGS, "NarrativeQA")
     documents = {
@@ -39,6 +48,7 @@ def load(
         if row["set"] == split:
             of_story = questions.setdefault(row["document_id"], [])
             of_story.append(_question(row, len(of_story), folder))
+    questions = _part(questions, split, only_half, only_held_out)
     titles = {id: documents[id]["wiki_title"] if id in documents else id for id in questions}
     summaries = {
         row["document_id"]: plain(row["summary"])
@@ -66,7 +76,35 @@ def load(
         books=books,
         titles={id: title for id, title in titles.items() if id not in reasons},
         left_out=tuple(LeftOut(id, titles[id], len(questions[id]), reason) for id, reason in reasons.items()),
+        part=HELD_OUT if only_held_out else f"half {only_half}" if only_half else None,
     )
+
+
+def _part(
+    questions: dict[str, list[Question]], split: str, only_half: str | None, only_held_out: bool
+) -> dict[str, list[Question]]:
+    if only_half is None and not only_held_out:
+        return questions
+    if split != "valid":
+        raise DataError(f"NarrativeQA valid alone has halves and held-out documents, not {split!r}")
+    if only_half is not None:
+        choose("half", only_half, HALVES, "NarrativeQA valid")
+        if only_held_out and only_half == "B":
+            raise DataError("documents are held out of half A alone; leave out --half or --held-out")
+    wanted = "A" if only_held_out else only_half
+    kept = {id: asked for id, asked in questions.items() if half(id) == wanted}
+    if only_held_out:
+        apart = held_out(kept, NARRATIVEQA_SHARE)
+        kept = {id: asked for id, asked in kept.items() if id in apart}
+    if not kept:
+        what = "held-out document" if only_held_out else f"document of half {wanted}"
+        raise DataError(f"the data set holds too little: no {what}")
+    return kept
+
+
+def half(document_id: str) -> str:
+    """``"A"`` for ids that begin with 0 to 7, ``"B"`` for 8 to f: our models train on A of valid alone."""
+    return "A" if document_id[:1] in "01234567" else "B"
 
 
 def _question(row: dict[str, str], number: int, folder: Path) -> Question:

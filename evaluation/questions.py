@@ -55,7 +55,8 @@ class Benchmark:
     """The questions of one split in one setting, in the data set's order.
 
     ``books`` loads a book when it is needed, ``titles`` names the stories, and ``ranked`` says
-    whether the answers of one story are candidates for each of its questions (MRR).
+    whether the answers of one story are candidates for each of its questions (MRR). ``part`` names the
+    part of the split that the questions are, None for the whole.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Benchmark:
     titles: Mapping[str, str]
     left_out: tuple[LeftOut, ...] = ()
     ranked: bool = True
+    part: str | None = None
 
     @property
     def retrieved(self) -> bool:

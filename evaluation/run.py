@@ -51,6 +51,7 @@ def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
         "benchmark": benchmark.name,
         "split": benchmark.split,
         "setting": benchmark.setting,
+        "part": benchmark.part,
         "data": benchmark.fingerprint(),
         "retriever": options.retriever if benchmark.retrieved else None,
         "reader": options.reader,

@@ -66,11 +66,19 @@ class Bootstrap:
         return value, (float(low), float(high))
 
 
-def score(predictions: Sequence[Prediction], seed: int, with_meteor: bool = True) -> Scores:
+def meteor_rows(predictions: Sequence[Prediction]) -> NDArray[np.float64] | None:
+    """What METEOR counts in each prediction, shape (predictions, ``meteor.WIDTH``); None without Java."""
+    if meteor.java() is None:
+        return None
+    answers = [scored(one.prediction) for one in predictions]
+    return meteor.statistics(answers, [[scored(r) for r in one.references] for one in predictions])
+
+
+def score(predictions: Sequence[Prediction], seed: int, rows: NDArray[np.float64] | None = None) -> Scores:
     """Every score that applies to the predictions; raises ValueError where there are none.
 
     BLEU and METEOR are corpus scores, computed from sums; the others are means over questions.
-    Without Java METEOR is None.
+    ``rows`` are the predictions' ``meteor_rows``; without them METEOR is None.
     """
     if not predictions:
         raise ValueError("no predictions to score")
@@ -88,9 +96,6 @@ def score(predictions: Sequence[Prediction], seed: int, with_meteor: bool = True
     add("rouge_l", _column([one.rouge_l for one in predictions]), _mean)
     add("bleu_1", counts, lambda sums: bleu(sums, 1))
     add("bleu_4", counts, lambda sums: bleu(sums, 4))
-    rows = None
-    if with_meteor and meteor.java() is not None:
-        rows = meteor.statistics([scored(a) for a in answers], [[scored(r) for r in to] for to in references])
     add("meteor", None if rows is None else meteor.exempt(rows), meteor.scores)
     add("meteor_paper", rows, meteor.scores)
     add("f1", _column([one.f1 for one in predictions]), _mean)

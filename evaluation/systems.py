@@ -76,9 +76,12 @@ def _given(question: Question, reading: Reading, answers: Sequence[Answer], rank
     text, confidence, place, quoted = "", 0.0, None, ""
     for answer in answers:
         text, confidence = answer.text, answer.confidence
-        if answer.span is not None:
-            start = question.given[answer.span.passage][0]
-            place, quoted = (start + answer.span.start, start + answer.span.end), text
+        told = answer.span or answer.support
+        if told is not None:
+            start = question.given[told.passage][0]
+            place = (start + told.start, start + told.end)
+            # What a span reader answers must itself stand there; a support is quoted from what was read.
+            quoted = text if answer.span else reading.passages[told.passage][told.start : told.end]
     return Answered(text, confidence, place, quoted, question.given, None, rank)
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from indexing.backbone import NAME
 from indexing.book import Book
-from indexing.encoder import load_encoder
+from indexing.encoder import STORY, load_encoder
 from indexing.errors import IndexMismatch, StoryQAError, UnknownBook
 from indexing.manifest import BuildSettings, Manifest, content_key
 from indexing.store import IndexStore
@@ -130,7 +130,7 @@ def failed(job: Job, id: str | None, error: BaseException) -> Outcome:
 
 def _located(settings: BuildSettings) -> BuildSettings:
     """The settings with an encoder's folder spelt out, so that it is found from any folder later."""
-    if settings.encoder == NAME:
+    if settings.encoder in (NAME, STORY):
         return settings
     return replace(settings, encoder=str(Path(settings.encoder).resolve()))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from indexing.adapters import file_hash, load_weights, overlay
 from indexing.backbone import NAME, SHA256, load_backbone, load_tokenizer
 from indexing.batches import batches
 from indexing.device import pick_device, pick_dtype
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+STORY = "story"  # the backbone trained to find where stories answer questions
+WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
 BATCH_TOKENS = 4096
 
@@ -74,7 +78,9 @@ class TransformerEncoder:
                 inputs[row, : len(ids[i])] = torch.tensor(ids[i])
                 mask[row, : len(ids[i])] = 1
             with torch.inference_mode():
-                vectors[batch] = self._pool(inputs.to(self._device), mask.to(self._device)).cpu().numpy()
+                vectors[batch] = (
+                    mean_pool(self._model, inputs.to(self._device), mask.to(self._device)).cpu().numpy()
+                )
             done += len(batch)
             if on_progress is not None:
                 on_progress(done)
@@ -83,15 +89,16 @@ class TransformerEncoder:
     def _cut(self, ids: list[int]) -> list[int]:
         return ids if len(ids) <= self._longest else [*ids[: self._longest - 1], ids[-1]]
 
-    def _pool(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Shapes (texts, tokens) to (texts, width), fp32."""
-        import torch
 
-        # Without padding there is nothing to mask, and attention takes its fastest path.
-        hidden = self._model(input_ids=ids, attention_mask=None if bool(mask.all()) else mask)
-        weights = mask.unsqueeze(-1).float()
-        mean = (hidden.last_hidden_state.float() * weights).sum(1) / weights.sum(1)
-        return torch.nn.functional.normalize(mean, dim=-1)
+def mean_pool(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Unit vectors (texts, width), fp32, of token ids and a mask of shape (texts, tokens)."""
+    import torch
+
+    # Without padding there is nothing to mask, and attention takes its fastest path.
+    hidden = model(input_ids=ids, attention_mask=None if bool(mask.all()) else mask)
+    weights = mask.unsqueeze(-1).float()
+    mean = (hidden.last_hidden_state.float() * weights).sum(1) / weights.sum(1)
+    return torch.nn.functional.normalize(mean, dim=-1)
 
 
 def _hash_folder(folder: Path) -> str:
@@ -103,17 +110,34 @@ def _hash_folder(folder: Path) -> str:
     return digest.hexdigest()
 
 
-@lru_cache
-def load_encoder(name: str = NAME) -> Encoder:
-    """The encoder of that name, loaded once per process: ``minilm`` or a folder of a Hugging Face encoder.
+def _trained(name: str, path: Path) -> TransformerEncoder:
+    """The backbone with the weights that ``storyqa train dense`` left."""
+    hash = hashlib.sha256(f"{SHA256}+{file_hash(path)}".encode()).hexdigest()
+    return TransformerEncoder(
+        name, hash, load_backbone(overlay(load_weights(path))), load_tokenizer(), LONGEST
+    )
 
-    Raises ModelError where the folder is missing or holds no encoder.
+
+@lru_cache
+def load_encoder(name: str = STORY) -> Encoder:
+    """The encoder of that name, loaded once per process.
+
+    ``story``, the shipped one; ``minilm``, the backbone as its publisher trained it; the folder of a run
+    of ``storyqa train dense``; or the folder of a Hugging Face encoder. Raises ModelError where the
+    folder is missing or holds no encoder.
     """
     if name == NAME:
         return TransformerEncoder(name, SHA256, load_backbone(), load_tokenizer(), LONGEST)
+    if name == STORY:
+        return _trained(name, Path(str(files("indexing.weights"))) / WEIGHTS)
     folder = Path(name)
     if not folder.is_dir():
-        raise ModelError(f"unknown encoder {name!r}; wanted {NAME!r} or the folder of a Hugging Face encoder")
+        raise ModelError(
+            f"unknown encoder {name!r}; wanted {STORY!r}, {NAME!r}, the folder of a run of "
+            "`storyqa train dense`, or that of a Hugging Face encoder"
+        )
+    if (folder / WEIGHTS).is_file():
+        return _trained(str(folder), folder / WEIGHTS)
     import torch
     from tokenizers import Tokenizer
     from transformers import AutoModel

@@ -25,7 +25,7 @@ class BuildSettings:
 
     words: int = 200
     overlap: int = 0
-    encoder: str = "minilm"
+    encoder: str = "story"
 
     def __post_init__(self) -> None:
         if self.words < 1:

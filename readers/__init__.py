@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from indexing.tables import resolve
 
@@ -11,27 +11,33 @@ if TYPE_CHECKING:
     from readers.reading import Reader
 
 READERS: dict[str, str] = {
+    "auto": "readers.auto:AutoReader",
     "span": "readers.span:SpanReader",
+    "generate": "readers.generate:GenerateReader",
     "seq2seq": "readers.seq2seq:Seq2SeqReader",
     "overlap": "readers.overlap:OverlapReader",
+    "chat": "readers.chat:ChatReader",
 }
-DEFAULT_READER = "span"
+DEFAULT_READER = "auto"
 
-_opened: dict[str, Reader] = {}
+_opened: dict[tuple[object, ...], Reader] = {}
 _opening = threading.Lock()
 
 
-def open_reader(name: str) -> Reader:
+def open_reader(name: str, **settings: Any) -> Reader:
     """The reader called ``name``: ``"span"``, or ``"span:ARGUMENT"`` for a model of one's own.
 
-    The argument is a folder or a Hugging Face hub name. Every class of the table is made by
-    ``load(argument: str | None)``, once per process and full name. Raises ``UnknownName`` where
-    the table has no such reader and ``ModelError`` where the argument leads to no usable model.
+    The argument is a folder or a Hugging Face hub name, or for ``chat`` an address and a model. Every
+    class of the table is made by ``load(argument: str | None, **settings)``, once per process, full
+    name and settings, which are the keywords that the class has besides. Raises ``UnknownName``
+    where the table has no such reader and ``ModelError`` where the argument leads to no usable model.
     """
-    if name in _opened:  # not behind the lock: another model may take minutes to fetch
-        return _opened[name]
+    key = (name, *sorted(settings.items()))
+    if key in _opened:  # not behind the lock: another model may take minutes to fetch
+        return _opened[key]
     kind, colon, argument = name.partition(":")
     with _opening:  # two requests that arrive together must not load one model twice
-        if name not in _opened:
-            _opened[name] = resolve("reader", kind, READERS).load(argument if colon else None)
-        return _opened[name]
+        if key not in _opened:
+            reader = resolve("reader", kind, READERS).load(argument if colon else None, **settings)
+            _opened[key] = reader
+        return _opened[key]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from indexing.windows import Window
 from readers.reading import Span
-from readers.windows import Window
 
 if TYPE_CHECKING:
     import numpy as np

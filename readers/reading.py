@@ -31,15 +31,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer; ``span`` is None for generated text.
+    """One answer; ``span`` is None for generated text, and ``support`` then the place it rests on.
 
     ``score`` orders the answers of one reading; ``confidence`` in [0, 1] compares across readings.
+    The support is the sentence or passage that most of the text was copied from or attended to, or
+    the one that the model cited; None where ``span`` says it, or where nobody can. ``note`` is what
+    whoever reads the answer must be told of it, a sentence without its full stop.
     """
 
     text: str
     score: float
     confidence: float
     span: Span | None
+    support: Span | None = None
+    note: str | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.confidence <= 1.0:
@@ -53,7 +58,7 @@ class Reader(Protocol):
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.
 
         Where an answer has a span, its text is exactly ``passages[span.passage][span.start:span.end]``,
-        and no two spans of one reading overlap.
+        and no two spans of one reading overlap. A support lies inside its passage too.
         """
         ...
 

@@ -15,8 +15,9 @@ RETRIEVERS = {
     "bm25": "retrieval.sparse:Bm25Retriever",
     "dense": "retrieval.dense:DenseRetriever",
     "hybrid": "retrieval.hybrid:HybridRetriever",
+    "rerank": "retrieval.rerank:RerankRetriever",
 }
-DEFAULT_RETRIEVER = "hybrid"
+DEFAULT_RETRIEVER = "rerank"
 
 
 def open_retriever(name: str, index: BookIndex) -> Retriever:

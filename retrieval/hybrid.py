@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DENSE_WEIGHT = 0.3
+DENSE_WEIGHT = 0.5
 
 
 class HybridRetriever:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def check_count(k: int) -> None:
+    """Raises ValueError for less than one passage."""
+    if k < 1:
+        raise ValueError(f"{k} passages asked for; wanted 1 or more")
+
+
 def best_hits(passages: Sequence[Passage], scores: NDArray[Any], k: int) -> list[Hit]:
     """The ``k`` passages that score most, or all if there are fewer; ties go to the earlier passage.
 
@@ -19,8 +25,7 @@ def best_hits(passages: Sequence[Passage], scores: NDArray[Any], k: int) -> list
     """
     import numpy as np
 
-    if k < 1:
-        raise ValueError(f"{k} passages asked for; wanted 1 or more")
+    check_count(k)
     if k < len(scores):
         least = np.partition(scores, -k)[-k]
         candidates = np.flatnonzero(scores >= least)

@@ -5,24 +5,29 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from indexing.errors import IndexMismatch
+from indexing.errors import EndpointError, IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from indexing.tables import check_name
-from readers import READERS, open_reader
-from readers.reading import Answer, Reading
+from readers import READERS
+from readers.nearest import nearest_sentence
+from readers.reading import Answer, Reader, Reading
 from retrieval import RETRIEVERS
 from retrieval.hits import Hit
-from service.asking import Ask, before_offset
-from service.citing import Evidence, chapter_at, cite, nearest_sentence
-from service.opening import OpenBooks
+from service.asking import ANSWERABLE, Ask, before_offset
+from service.citing import Evidence, chapter_at, cite
+from service.opening import OpenBooks, configured_reader
+
+if TYPE_CHECKING:
+    from service.settings import Settings
 
 log = logging.getLogger(__name__)
 
-__all__ = ["Ask", "BookQA", "Candidate", "CitedAnswer", "Evidence", "Found", "PassageRead"]
+__all__ = ["Ask", "BookQA", "Candidate", "CitedAnswer", "Evidence", "Found", "PassageRead", "book_qa"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated."""
+    """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated.
+
+    ``note`` is what the reader has to say of it, such as that a citation was made up.
+    """
 
     text: str
     confidence: float
     evidence: Evidence | None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +79,18 @@ class CitedAnswer:
     """The best answer, with its place in the book.
 
     Where there was nothing to read, ``text`` is empty, ``confidence`` 0 and ``evidence`` None.
-    ``candidates`` are the best answers, this one first; ``passages`` those read, in story order.
-    ``versions`` names the index, retriever and reader; ``timings_ms`` are the wall times of the steps
-    ``search``, ``read``, ``cite`` and their ``total``, each of the whole batch the question was in.
+    ``answerable`` is False there, and where the confidence is so low that the book may not say; the
+    best guess is given all the same. ``note`` is the best candidate's. ``candidates`` are the best
+    answers, this one first; ``passages`` those read, in story order. ``versions`` names the index,
+    retriever and reader; ``timings_ms`` are the wall times of the steps ``search``, ``read``, ``cite``
+    and their ``total``, each of the whole batch the question was in.
     """
 
     text: str
     confidence: float
+    answerable: bool
     evidence: Evidence | None
+    note: str | None
     candidates: tuple[Candidate, ...]
     passages: tuple[PassageRead, ...]
     versions: dict[str, str]
@@ -89,12 +102,23 @@ class BookQA:
 
     ``answer_many`` is ``find``, ``read`` and ``cite`` in a row; each can be called, and timed, by
     itself. Books stay open, ``open_books`` of them at most, and a book that was indexed again is
-    opened again. The models are not guarded: call from one thread at a time.
+    opened again. An answer is called answerable from the confidence ``answerable`` on. ``settings``
+    are those that ``open_reader`` is given for readers of a kind, such as the key for ``chat``. The
+    models are not guarded: call from one thread at a time.
     """
 
-    def __init__(self, store: IndexStore, *, open_books: int = 32) -> None:
+    def __init__(
+        self,
+        store: IndexStore,
+        *,
+        open_books: int = 32,
+        answerable: float = ANSWERABLE,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         self.store = store
         self._books = OpenBooks(store, open_books)
+        self._answerable = answerable
+        self._settings = settings or {}
 
     def open(self, book_id: str) -> BookIndex:
         """The current build of a book, from any thread; raises ``UnknownBook``."""
@@ -114,7 +138,11 @@ class BookQA:
                 break
             except IndexMismatch as error:  # one book that is damaged must not keep the others waiting
                 log.warning("%s", error)
-        open_reader(reader).read([Reading("Who is warm?", ("The stove is warm.",))])
+        try:
+            self._reader(reader).read([Reading("Who is warm?", ("The stove is warm.",))])
+        except EndpointError as error:
+            # Not ours to wait for: it may come back at any time, and until then each question says so.
+            log.warning("%s", error)
 
     def answer(self, ask: Ask) -> CitedAnswer:
         """The answer to one question; raises as ``answer_many`` does."""
@@ -140,7 +168,7 @@ class BookQA:
             "total": ended - began,
         }
         return [
-            _cited(one, best, {step: round(1000 * s, 3) for step, s in seconds.items()})
+            self._cited(one, best, {step: round(1000 * s, 3) for step, s in seconds.items()})
             for one, best in zip(found, candidates, strict=True)
         ]
 
@@ -169,13 +197,48 @@ class BookQA:
         answers: list[list[Answer]] = [[] for _ in found]
         for (reader, n_best), members in groups.items():
             readings = [found[i].reading for i in members]
-            for i, of_one in zip(members, open_reader(reader).read(readings, n_best), strict=True):
+            for i, of_one in zip(members, self._reader(reader).read(readings, n_best), strict=True):
                 answers[i] = of_one
         return answers
 
     def cite(self, found: Found, answers: Sequence[Answer]) -> tuple[Candidate, ...]:
         """The answers with their places in the book: here spans in passages become offsets."""
-        return tuple(Candidate(a.text, a.confidence, _evidence(found, a)) for a in answers)
+        return tuple(Candidate(a.text, a.confidence, _evidence(found, a), a.note) for a in answers)
+
+    def _cited(
+        self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
+    ) -> CitedAnswer:
+        best = candidates[0] if candidates else Candidate("", 0.0, None)
+        # The reader's name, and which weights it has where it tells.
+        weights = getattr(self._reader(found.ask.reader), "version", None)
+        return CitedAnswer(
+            text=best.text,
+            confidence=best.confidence,
+            answerable=bool(candidates) and best.confidence >= self._answerable,
+            evidence=best.evidence,
+            note=best.note,
+            candidates=candidates,
+            passages=passages_read(found.index, found.in_story_order),
+            versions={
+                "index": found.index.version,
+                "retriever": found.ask.retriever,
+                "reader": found.ask.reader if weights is None else f"{found.ask.reader}@{weights}",
+            },
+            timings_ms=timings_ms,
+        )
+
+    def _reader(self, name: str) -> Reader:
+        return configured_reader(name, self._settings)
+
+
+def book_qa(settings: Settings) -> BookQA:
+    """The object that answers, over the store and with the limits of ``settings``."""
+    return BookQA(
+        IndexStore(settings.store),
+        open_books=settings.open_books,
+        answerable=settings.answerable,
+        settings=settings.of_readers(),
+    )
 
 
 def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) -> Found:
@@ -185,8 +248,10 @@ def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) 
 
 
 def _evidence(found: Found, answer: Answer) -> Evidence | None:
-    if answer.span is not None:
-        place = (answer.span.passage, answer.span.start, answer.span.end)
+    """Where the answer stands, or else what its reader rests it on, or else the nearest sentence."""
+    told = answer.span or answer.support
+    if told is not None:
+        place = (told.passage, told.start, told.end)
     else:
         nearest = nearest_sentence(found.texts, answer.text, found.ask.question)
         if nearest is None:
@@ -194,29 +259,6 @@ def _evidence(found: Found, answer: Answer) -> Evidence | None:
         place = nearest
     passage = found.in_story_order[place[0]].passage
     return cite(found.index, passage, passage.start + place[1], passage.start + place[2], found.before)
-
-
-def _cited(found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]) -> CitedAnswer:
-    best = candidates[0] if candidates else Candidate("", 0.0, None)
-    return CitedAnswer(
-        text=best.text,
-        confidence=best.confidence,
-        evidence=best.evidence,
-        candidates=candidates,
-        passages=passages_read(found.index, found.in_story_order),
-        versions={
-            "index": found.index.version,
-            "retriever": found.ask.retriever,
-            "reader": _reader_version(found.ask.reader),
-        },
-        timings_ms=timings_ms,
-    )
-
-
-def _reader_version(name: str) -> str:
-    """The reader's name, and which weights it has where it tells."""
-    version = getattr(open_reader(name), "version", None)
-    return name if version is None else f"{name}@{version}"
 
 
 def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:

@@ -14,10 +14,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 
 from indexing.errors import StoryQAError
-from indexing.store import IndexStore
 from indexing.tables import UnknownName
 from service import problems
-from service.answering import Ask, BookQA
+from service.answering import Ask, book_qa
 from service.asking import BadRequest
 from service.batching import Batcher
 from service.opening import manifests
@@ -45,7 +44,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.qa = BookQA(IndexStore(settings.store), open_books=settings.open_books)
+        self.qa = book_qa(settings)
         self.batcher = Batcher(
             self.qa,
             wait_s=settings.batch_wait_ms / 1000,
@@ -96,14 +95,14 @@ def _service(request: Request) -> Service:
 TheService = Annotated[Service, Depends(_service)]
 
 
-@router.post("/answer", responses=problems.responses(400, 404, 422, 500, 503), tags=["questions"])
+@router.post("/answer", responses=problems.responses(400, 404, 422, 500, 502, 503), tags=["questions"])
 async def answer(request: AnswerRequest, service: TheService) -> AnswerResponse:
     """Answer one question and cite the place in the book."""
     [cited] = await service.batcher.answer([await run_in_threadpool(service.ask, request)])
     return AnswerResponse.of(cited)
 
 
-@router.post("/answers", responses=problems.responses(400, 404, 422, 500, 503), tags=["questions"])
+@router.post("/answers", responses=problems.responses(400, 404, 422, 500, 502, 503), tags=["questions"])
 async def answers(
     requests: Annotated[list[AnswerRequest], Body(min_length=1, max_length=MOST_QUESTIONS)],
     service: TheService,

@@ -13,6 +13,8 @@ from retrieval import DEFAULT_RETRIEVER
 LONGEST_QUESTION = 2000
 MOST_PASSAGES = 100
 MOST_ANSWERS = 20
+# The confidence from which an answer is taken for one: below it the book may not say.
+ANSWERABLE = 0.15
 
 _BEFORE = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?)(?P<percent>%?)")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from indexing.book import Chapter, Passage
 from indexing.index import BookIndex
 from indexing.sentences import sentence_spans
-from indexing.words import words
 
 # How far around an answer its sentence may reach, in characters.
 _REACH = 2000
@@ -83,28 +80,3 @@ def _sentence_around(index: BookIndex, start: int, end: int, before: int | None)
     if not touched:
         return start, end
     return min(start, first + touched[0][0]), max(end, first + touched[-1][1])
-
-
-def nearest_sentence(passages: Sequence[str], answer: str, question: str) -> tuple[int, int, int] | None:
-    """The sentence that says most of what ``answer`` says: ``(passage, start, end)`` inside ``passages``.
-
-    It is the one that holds the largest share of the answer's words, then of the question's, each
-    word weighed by how rare it is among the sentences; the earlier wins a tie. None where no
-    sentence shares a word with either, for then nothing supports the answer.
-    """
-    places = [
-        (number, start, end)
-        for number, passage in enumerate(passages)
-        for start, end in sentence_spans(passage)
-    ]
-    held = [set(words(passages[number][start:end])) for number, start, end in places]
-    holding = Counter(word for sentence in held for word in sentence)
-    wanted, asked = set(words(answer)), set(words(question))
-
-    def weight(found: set[str]) -> float:
-        # fsum: the order of a set must not decide a tie
-        return math.fsum(math.log1p(len(places) / holding[word]) for word in found)
-
-    scores = [(weight(wanted & sentence), weight(asked & sentence)) for sentence in held]
-    best = max(range(len(places)), key=lambda i: (scores[i], -i), default=None)
-    return None if best is None or scores[best] == (0.0, 0.0) else places[best]

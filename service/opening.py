@@ -1,14 +1,18 @@
-"""The books that are open: the last few used, each in its current build."""
+"""What is open: the books last used, each in its current build, and the readers as configured."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from indexing.store import IndexStore
+from readers import open_reader
+from readers.reading import Reader
 from retrieval import open_retriever
 from retrieval.hits import Retriever
 
@@ -48,6 +52,11 @@ class OpenBooks:
             while len(self._open) > self._most:
                 self._open.popitem(last=False)
             return book
+
+
+def configured_reader(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Reader:
+    """The reader of that name with the ``settings`` of its kind; raises as ``open_reader`` does."""
+    return open_reader(name, **settings.get(name.partition(":")[0], {}))
 
 
 def manifests(store: IndexStore) -> tuple[list[Manifest], list[IndexMismatch]]:

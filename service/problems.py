@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from indexing.errors import StoryQAError, UnknownBook
+from indexing.errors import EndpointError, StoryQAError, UnknownBook
 from indexing.tables import UnknownName
 from service.asking import BadRequest
 from service.batching import Overloaded
@@ -131,6 +131,9 @@ def problem_of(error: StoryQAError) -> Problem:
             return problem.model_copy(update={"detail": detail, "errors": culprits or None})
         case Overloaded() | NotReady():
             return _problem(503, detail, "not-ready" if isinstance(error, NotReady) else "overloaded")
+        case EndpointError():
+            log.warning("%s", detail)
+            return _problem(503 if error.passing else 502, detail, "model-endpoint")
         case _:
             log.error("%s", detail)
             return _problem(500, detail, "broken-index-or-model")

@@ -24,7 +24,11 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
 
     ``plain`` marks the answer in its sentence with asterisks, for output without colours.
     """
-    lines = [Text(_one_line(question), style="bold"), Text(), _answer_line(cited.text, cited.confidence)]
+    lines = [Text(_one_line(question), style="bold"), Text()]
+    if cited.text and not cited.answerable:
+        lines.append(Text("The passages read may not answer this; the best guess is:", style="yellow"))
+    lines.append(_answer_line(cited.text, cited.confidence))
+    lines += _note_lines(cited.note)
     if cited.evidence is None:
         lines.append(Text("nothing in what was read supports an answer", style="dim"))
     else:
@@ -34,6 +38,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         lines += [Text(), Text("or", style="dim")]
     for other in others:
         lines.append(Text(f"{other.confidence:.2f}  {_one_line(other.text)}"))
+        lines += _note_lines(other.note, indent=6)
         if other.evidence is not None:
             lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
     return Panel(Group(*lines), padding=(0, 1))
@@ -42,6 +47,10 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
 def _answer_line(text: str, confidence: float) -> Text:
     answer = Text(_one_line(text) or "no answer", style="bold green" if text else "bold red")
     return answer.append(f"   confidence {confidence:.2f}", style="not bold default")
+
+
+def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
+    return [] if note is None else [Text(f"{' ' * indent}note: {_one_line(note)}", style="yellow")]
 
 
 def _sentence(evidence: Evidence, plain: bool) -> Text:

@@ -34,6 +34,7 @@ _BOOK = {
     "words": 8912,
     "passages": 45,
 }
+_CANDIDATE = {"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE, "note": None}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
@@ -41,6 +42,9 @@ def _example(example: dict[str, Any] | list[Any]) -> ConfigDict:
     return ConfigDict(extra="forbid", from_attributes=True, json_schema_extra={"examples": [example]})
 
 
+_NOTE = Field(
+    description="What the reader has to say of this answer, such as that a citation was made up; else null."
+)
 BookId = Annotated[str, Field(max_length=200, description="As `GET /books` lists it.")]
 Before = Annotated[
     StrictInt | str | None,
@@ -95,11 +99,12 @@ class EvidenceOut(BaseModel):
 class CandidateOut(BaseModel):
     """One of the best answers."""
 
-    model_config = _example({"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE})
+    model_config = _example(_CANDIDATE)
 
     text: str
     confidence: float
     evidence: EvidenceOut | None
+    note: str | None = _NOTE
 
 
 class PassageOut(BaseModel):
@@ -121,8 +126,10 @@ class AnswerResponse(BaseModel):
         {
             "answer": "under the stone",
             "confidence": 0.81,
+            "answerable": True,
             "evidence": _EVIDENCE,
-            "candidates": [{"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE}],
+            "note": None,
+            "candidates": [_CANDIDATE],
             "passages": [_PASSAGE],
             "versions": _VERSIONS | {"reader": "span"},
             "timings_ms": {"search": 2.1, "read": 48.0, "cite": 0.2, "total": 50.3},
@@ -131,7 +138,12 @@ class AnswerResponse(BaseModel):
 
     answer: str = Field(description="Empty where there was nothing to read.")
     confidence: float = Field(description="0 to 1.")
+    answerable: bool = Field(
+        description="False where the confidence is so low that the passages read may not answer the "
+        "question; `answer` is the best guess all the same."
+    )
     evidence: EvidenceOut | None = Field(description="Null where nothing in the book supports the answer.")
+    note: str | None = _NOTE
     candidates: list[CandidateOut] = Field(description="The best answers, best first.")
     passages: list[PassageOut] = Field(description="The passages read, in story order.")
     versions: dict[str, str]
@@ -143,6 +155,8 @@ class AnswerResponse(BaseModel):
         return cls(
             answer=cited.text,
             confidence=cited.confidence,
+            answerable=cited.answerable,
+            note=cited.note,
             evidence=None if cited.evidence is None else EvidenceOut.model_validate(cited.evidence),
             candidates=[CandidateOut.model_validate(candidate) for candidate in cited.candidates],
             passages=[PassageOut.model_validate(passage) for passage in cited.passages],
@@ -232,7 +246,7 @@ class BookDetails(BookOut):
             "chapters": [{"title": "III. The Bell Rope", "start": 9102, "end": 15877}],
             "words_per_passage": 200,
             "overlap": 0,
-            "encoder": "minilm",
+            "encoder": "story",
             "terms": 1890,
             "windows": 180,
             "bytes": 402118,

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from indexing.errors import StoryQAError
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
+from service.asking import ANSWERABLE
 
 
 class BadSetting(StoryQAError):
@@ -41,6 +42,13 @@ class Settings(BaseSettings):
         default=(DEFAULT_READER, "overlap"),
         description="the readers that HTTP clients may name, by full name, separated by commas",
     )
+    answerable: float = Field(
+        default=ANSWERABLE, ge=0, le=1, description="the confidence below which the book may not say"
+    )
+    chat_key: SecretStr | None = Field(default=None, description="the key shown to every chat: endpoint")
+    chat_timeout_s: float = Field(
+        default=120.0, gt=0, le=3600, description="the most that one question to a chat: endpoint may take"
+    )
     batch_wait_ms: float = Field(
         default=3.0, ge=0, le=1000, description="how long a question waits for others"
     )
@@ -57,6 +65,11 @@ class Settings(BaseSettings):
     def allowed_readers(self) -> tuple[str, ...]:
         """The readers a client may name: any model that a stranger named would be fetched and loaded."""
         return tuple(dict.fromkeys((self.reader, *self.readers)))
+
+    def of_readers(self) -> dict[str, dict[str, Any]]:
+        """What ``open_reader`` is given besides the name, for the kinds of readers that need more."""
+        key = None if self.chat_key is None else self.chat_key.get_secret_value()
+        return {"chat": {"key": key, "timeout_s": self.chat_timeout_s}}
 
 
 def load_settings(store: Path | None = None) -> Settings:

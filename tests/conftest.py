@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,23 @@ def tiny_bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import tiny_models
 
     return tiny_models.save_bart(tmp_path_factory.mktemp("models") / "bart")
+
+
+@pytest.fixture(scope="session")
+def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny chat model that always replies with ``tiny_models.CHAT_REPLY``."""
+    import tiny_models
+
+    return tiny_models.save_chat(tmp_path_factory.mktemp("models") / "chat")
+
+
+@pytest.fixture(scope="session")
+def chat_url() -> Iterator[str]:
+    """The address of a chat endpoint that behaves well: ``chat_server.parrot``."""
+    from chat_server import chatting, parrot
+
+    with chatting(parrot) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,19 @@ def write_fairytaleqa(folder: Path, split: str = "val") -> Path:
     return folder
 
 
-PAIRED, MISPAIRED, SCRIPT = "aa" * 20, "bb" * 20, "cc" * 20
+def write_many_tales(folder: Path, split: str, stories: int) -> Path:
+    """As ``write_fairytaleqa``, with the two stories under as many names as are wanted."""
+    write_fairytaleqa(folder, split)
+    for kind in ("questions", "section-stories"):
+        for file in sorted((folder / kind / split).iterdir()):
+            for number in range(stories // 2 - 1):
+                name, _, rest = file.name.rpartition("-")
+                file.with_name(f"{name}-{number}-{rest}").write_bytes(file.read_bytes())
+    return folder
+
+
+# The last is in half A of valid, the others in half B.
+PAIRED, MISPAIRED, SCRIPT = "aa" * 20, "bb" * 20, "3c" * 20
 _SUMMARY = (
     "In the village of Brammel the goose Dorrit counts stars for the baker Hob. She finds the tinker Osk "
     "asleep, and with the help of old Marn of Lune she wins the star back. When Hob thanks Dorrit and Marn, "

@@ -15,11 +15,12 @@ from indexing.build import BuildSettings, build_book
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
 from indexing.tables import UnknownName
-from readers.reading import Answer
+from readers.nearest import nearest_sentence
+from readers.reading import Answer, Span
 from retrieval import RETRIEVERS
 from service.answering import Ask, BookQA, CitedAnswer, Evidence
 from service.asking import LONGEST_QUESTION, BadRequest, before_offset
-from service.citing import chapter_at, nearest_sentence
+from service.citing import chapter_at
 
 ASKS = [Ask(book, question, k=3, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
 
@@ -104,6 +105,7 @@ def test_nothing_from_before_on_is_read_or_shown(qa: BookQA, retriever: str, bef
 def test_where_nothing_may_be_read_the_answer_is_empty_and_not_an_error(qa: BookQA) -> None:
     cited = qa.answer(replace(ASKS[0], before=10))
     assert (cited.text, cited.confidence, cited.evidence) == ("", 0.0, None)
+    assert not cited.answerable
     assert cited.candidates == ()
     assert cited.passages == ()
 
@@ -169,6 +171,40 @@ def test_answers_are_the_same_when_books_are_closed_for_others(shelf_store: Inde
     narrow = BookQA(shelf_store, open_books=1)
     asks = [ASKS[i] for i in (0, 4, 7, 1, 5, 8, 2)]
     assert [untimed(narrow.answer(ask)) for ask in asks] == [untimed(one) for one in qa.answer_many(asks)]
+
+
+def test_an_answer_is_answerable_from_the_threshold_on_and_given_all_the_same(
+    shelf_store: IndexStore,
+) -> None:
+    plain = [untimed(cited) for cited in BookQA(shelf_store, answerable=0.0).answer_many(ASKS)]
+    assert all(cited.answerable for cited in plain)
+    threshold = sorted(cited.confidence for cited in plain)[5]
+    strict = [untimed(cited) for cited in BookQA(shelf_store, answerable=threshold).answer_many(ASKS)]
+    assert [cited.answerable for cited in strict] == [cited.confidence >= threshold for cited in plain]
+    assert {cited.answerable for cited in strict} == {True, False}
+    assert [replace(cited, answerable=True) for cited in strict] == plain
+
+
+def test_nothing_read_is_not_answerable_whatever_the_threshold(shelf_store: IndexStore) -> None:
+    assert not BookQA(shelf_store, answerable=0.0).answer(replace(ASKS[0], before=10)).answerable
+
+
+def test_generated_text_cites_what_its_reader_rests_it_on_and_not_the_nearest_sentence(qa: BookQA) -> None:
+    [found] = qa.find([replace(ASKS[3], k=10)])
+    support = Span(1, 3, 17)
+    [candidate] = qa.cite(found, [Answer("salted plums", 1.0, 0.5, None, support, "it was guessed")])
+    assert candidate.evidence is not None
+    start = found.in_story_order[1].passage.start
+    assert (candidate.evidence.start, candidate.evidence.end) == (start + 3, start + 17)
+    assert candidate.evidence.text == found.texts[1][3:17]
+    assert candidate.note == "it was guessed"
+
+
+def test_a_span_goes_before_a_support(qa: BookQA) -> None:
+    [found] = qa.find([replace(ASKS[3], k=10)])
+    [candidate] = qa.cite(found, [Answer(found.texts[0][:5], 1.0, 0.5, Span(0, 0, 5), Span(1, 3, 17))])
+    assert candidate.evidence is not None
+    assert candidate.evidence.text == candidate.text == found.texts[0][:5]
 
 
 def test_generated_text_cites_the_sentence_that_says_it(qa: BookQA) -> None:

@@ -19,12 +19,15 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "retrieval": ("indexing",),
     # A reader sees strings, never a book or an index.
     "readers": (
+        "indexing.adapters",
         "indexing.backbone",
         "indexing.batches",
+        "indexing.crossencoder",
         "indexing.device",
         "indexing.errors",
         "indexing.sentences",
         "indexing.tables",
+        "indexing.windows",
         "indexing.words",
     ),
     "service": ("indexing", "retrieval", "readers"),

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
+from chat_server import chatting, parrot, refuses, says
 
 from indexing.store import IndexStore
 from indexing.tables import resolve
@@ -80,10 +81,52 @@ def test_ask_shows_people_the_answer_in_its_sentence_and_where_it_stands(storyqa
     assert "confidence 0." in line
 
 
+def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    guess = "The passages read may not answer this; the best guess is:"
+    asked = ("ask", *shelf.QUESTIONS[2], *QUICK)
+    monkeypatch.setenv("STORYQA_ANSWERABLE", "0")
+    sure, told = storyqa(*asked), json.loads(storyqa(*asked, "--json"))
+    monkeypatch.setenv("STORYQA_ANSWERABLE", "1")
+    unsure, warned = storyqa(*asked), json.loads(storyqa(*asked, "--json"))
+    assert guess not in sure
+    assert [line for line in unsure.splitlines() if guess not in line] == sure.splitlines()
+    assert (told["answerable"], warned["answerable"]) == (True, False)
+    assert warned["answer"] == told["answer"]
+    for wrong in ("1.1", "-0.1", "nan", "often"):
+        monkeypatch.setenv("STORYQA_ANSWERABLE", wrong)
+        assert f"STORYQA_ANSWERABLE is '{wrong}'" in storyqa(*asked, code=2)
+
+
 def test_ask_says_so_where_nothing_may_be_read_yet(storyqa: Run) -> None:
     assert "no answer" in storyqa("ask", *shelf.QUESTIONS[0], *QUICK, "--before", "1%")
     answer = json.loads(storyqa("ask", *shelf.QUESTIONS[0], *QUICK, "--before", "3", "--json"))
     assert (answer["answer"], answer["confidence"], answer["evidence"]) == ("", 0.0, None)
+    assert answer["answerable"] is False
+
+
+def test_ask_takes_a_chat_model_and_the_key_and_patience_of_the_environment(
+    storyqa: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORYQA_CHAT_KEY", "sesame")
+    with chatting(parrot) as server:
+        chat = ("--retriever", "bm25", "--reader", f"chat:{server.url}@model=parrot")
+        answer = json.loads(storyqa("ask", *shelf.QUESTIONS[2], *chat, "--json"))
+        assert answer["evidence"]["text"] == answer["answer"]
+        assert answer["note"] is None
+        assert server.asked[0].headers["authorization"] == "Bearer sesame"
+        server.script = says("ANSWER: a whale\nPASSAGE: 99\nQUOTE: It was a whale.")
+        shown = " ".join(storyqa("ask", *shelf.QUESTIONS[2], *chat).replace("│", " ").split())
+        assert "note: the model cited passage 99, of 5; the citation was dropped" in shown
+        server.script = says("ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:")
+        assert "The passages read may not answer this" in storyqa("ask", *shelf.QUESTIONS[2], *chat)
+        server.script = refuses(401, b'{"error": "sesame is no key of ours"}')
+        error = storyqa("ask", *shelf.QUESTIONS[2], *chat, code=2)
+        assert f"{server.url} answered 401 (*** is no key of ours); check the key" in error
+        monkeypatch.setenv("STORYQA_CHAT_TIMEOUT_S", "0.3")
+        server.script = lambda handler, asked: handler.server.left.wait(20)  # type: ignore[attr-defined]
+        assert "did not answer within 0.3 s" in storyqa("ask", *shelf.QUESTIONS[2], *chat, code=2)
+    monkeypatch.setenv("STORYQA_CHAT_TIMEOUT_S", "0")
+    assert "STORYQA_CHAT_TIMEOUT_S is '0'" in storyqa("ask", *shelf.QUESTIONS[2], *chat, code=2)
 
 
 def test_search_prints_passages_best_first(storyqa: Run) -> None:
@@ -157,6 +200,9 @@ def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: R
         (["ask", "lantem", "Who?", *QUICK], "did you mean lantern"),
         (["ask", "lantern", "Who?", "--reader", "overlab"], "choose from"),
         (["ask", "lantern", "Who?", "--reader", "seq2seq"], "seq2seq:"),
+        (["ask", "lantern", "Who?", "--reader", "chat"], "chat:BASE_URL@model=NAME"),
+        (["ask", "lantern", "Who?", "--reader", "chat:http://127.0.0.1:1/v1"], "chat:BASE_URL@model=NAME"),
+        (["ask", "lantern", "Who?", "--reader", "chat:ftp://x/v1@model=y"], "http or https"),
         (["ask", "lantern", "Who?", "--retriever", "bm52"], "did you mean 'bm25'"),
         (["search", "lantem", "Who?"], "did you mean lantern"),
         (["search", "lantern", "Who?", "-k", "0"], "wanted 1 to 100"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import folktales
 import pytest
+from chat_server import chatting, says
 
 from evaluation import fairytaleqa
 from evaluation.questions import sample
@@ -156,6 +157,8 @@ def test_a_run_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(evaluate: 
     path.write_bytes(kept + lines[1] + lines[2][:40])
     again = evaluate.scores("fairytaleqa")
     assert path.read_bytes().splitlines(keepends=True) == [kept, *lines[1:]]
+    for scores in (again, whole):
+        del scores["confidence"]  # which was changed in the line that was kept
     assert again == whole
 
 
@@ -217,7 +220,7 @@ def test_the_documents_left_out_are_told_with_their_reasons(evaluate: Evaluation
     assert evaluate("narrativeqa", "--setting", "stories", "--retriever", "bm25") == 0
     text = " ".join(evaluate.printed()[0].split())
     assert "left out, the story is another work: 1 documents with 3 questions (Tale b)" in text
-    assert "left out, no full story: 1 documents with 3 questions (Tale c)" in text
+    assert "left out, no full story: 1 documents with 3 questions (Tale 3)" in text
 
 
 def test_the_papers_rows_stand_above_ours(evaluate: Evaluation) -> None:
@@ -265,3 +268,142 @@ def test_without_the_extra_the_error_names_it(evaluate: Evaluation, monkeypatch:
     monkeypatch.setitem(sys.modules, "pycocoevalcap", None)
     assert evaluate("squad") == 2
     assert "evaluation needs pycocoevalcap; install: pip install 'storyqa[eval]'" in evaluate.printed()[1]
+
+
+def test_the_halves_of_narrativeqa_valid_are_scored_apart(evaluate: Evaluation) -> None:
+    whole = evaluate.scores("narrativeqa")
+    halves = whole["by_half"]
+    assert {half: (scores["questions"], scores["stories"]) for half, scores in halves.items()} == {
+        "A": (3, 1),
+        "B": (6, 2),
+    }
+    assert [halves[half]["trained_on"] for half in "AB"] == [True, False]
+    for name in ("rouge_l", "f1", "exact_match", "mrr"):
+        means = [halves[half][name] for half in "AB"]
+        assert whole[name] == pytest.approx((3 * means[0] + 6 * means[1]) / 9, abs=1e-6)
+    low, high = halves["B"]["intervals"]["rouge_l"]
+    assert low <= halves["B"]["rouge_l"] <= high
+    assert halves["A"]["intervals"]["rouge_l"] is None  # one story alone
+    [note] = [note for note in whole["notes"] if "trained on half A" in note]
+    assert "the row of the whole split is no clean figure" in note
+    assert "quote half B's" in note
+
+
+@pytest.mark.parametrize(("half", "questions"), [("A", 3), ("b", 6)])
+def test_a_half_alone_has_the_scores_it_has_beside_the_other(
+    evaluate: Evaluation, half: str, questions: int
+) -> None:
+    beside = evaluate.scores("narrativeqa")["by_half"][half.upper()]
+    alone = evaluate.scores("narrativeqa", "--half", half, "--force")
+    assert (alone["questions"], alone["part"], alone["by_half"]) == (questions, f"half {half.upper()}", {})
+    for name in (*SCORES, "intervals"):
+        assert alone[name] == beside[name]
+    assert alone["confidence"].items() >= beside["confidence"].items()
+    assert any("trained on half A" in note for note in alone["notes"]) == (half == "A")
+
+
+def test_the_halves_have_rows_of_their_own_and_half_bs_is_the_one_to_quote(evaluate: Evaluation) -> None:
+    assert evaluate("narrativeqa") == 0
+    out, _ = evaluate.printed()
+    assert out.index("storyqa: overlap") < out.index("half A (trained on)") < out.index("half B (not trained")
+    [row] = [line for line in out.splitlines() if "half B (" in line]
+    assert "quote it" in row
+
+
+def test_a_run_on_one_half_is_another_run_and_has_a_folder_of_its_own(
+    evaluate: Evaluation, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert evaluate("narrativeqa", "--half", "A") == 0
+    evaluate.printed()
+    assert evaluate("narrativeqa", "--half", "B") == 2
+    assert "part was 'half A', now 'half B'" in evaluate.printed()[1]
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--data", str(folder / "narrativeqa"), "--reader", "overlap", "--half", "B"]
+    assert run(["evaluate", "narrativeqa", *arguments]) == 0
+    assert (tmp_path / "runs" / "narrativeqa-valid-summaries-half-B-overlap" / "scores.json").is_file()
+
+
+def test_a_limit_is_drawn_from_the_half(evaluate: Evaluation) -> None:
+    scores = evaluate.scores("narrativeqa", "--half", "A", "--limit", "2")
+    assert scores["questions"] == 2
+    assert {row["story"] for row in evaluate.predictions()} == {folktales.SCRIPT}
+
+
+@pytest.mark.parametrize(
+    ("data_set", "options", "message"),
+    [
+        ("narrativeqa", ["--half", "c"], "unknown half 'C'; NarrativeQA valid has A, B"),
+        ("narrativeqa", ["--half", "b", "--held-out"], "half A alone"),
+        ("fairytaleqa", ["--held-out"], "train alone"),
+    ],
+)
+def test_a_part_that_the_split_does_not_have_is_refused(
+    evaluate: Evaluation, data_set: str, options: list[str], message: str
+) -> None:
+    assert evaluate(data_set, *options) == 2
+    out, error = evaluate.printed()
+    assert message in error
+    assert error.count("\n") == 1
+    assert not out
+
+
+@pytest.mark.parametrize("setting", fairytaleqa.SETTINGS)
+def test_what_is_held_out_of_training_is_scored_alone_and_not_for_reporting(
+    evaluate: Evaluation, tmp_path: Path, setting: str
+) -> None:
+    evaluate.folder = tmp_path
+    folktales.write_many_tales(tmp_path / "fairytaleqa", "train", 10)
+    options = ("--split", "train", "--setting", setting, "--retriever", "bm25")
+    scores = evaluate.scores("fairytaleqa", *options, "--held-out")
+    assert (scores["part"], scores["stories"], scores["evidence_wrong"]) == ("held out", 1, 0)
+    assert "held-out stories of the training data: for choosing, not for reporting" in scores["notes"]
+    whole = evaluate.scores("fairytaleqa", *options, "--force")
+    assert (whole["part"], whole["stories"]) == (None, 10)
+    assert any("trained on this split" in note for note in whole["notes"])
+
+
+def test_confidence_is_reported_and_drawn(evaluate: Evaluation) -> None:
+    confidence = evaluate.scores("fairytaleqa")["confidence"]
+    rows = evaluate.predictions()
+    given = [row["confidence"] for row in rows]
+    assert confidence["mean"] == pytest.approx(sum(given) / len(given), abs=1e-6)
+    assert confidence["right"] == pytest.approx(sum(row["rouge_l"] >= 0.5 for row in rows) / 7, abs=1e-6)
+    assert sum(one["answers"] for one in confidence["bins"]) == len(given)
+    assert confidence["curve"][-1] == [1.0, pytest.approx(1 - confidence["right"], abs=1e-5)]
+    low, high = confidence["intervals"]["brier"]
+    assert low <= confidence["brier"] <= high
+    assert (evaluate.out / "confidence.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_confidence_to_answer_from_is_reported_and_changes_no_score(
+    evaluate: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for threshold in ("0", "1"):
+        monkeypatch.setenv("STORYQA_ANSWERABLE", threshold)
+        found.append(evaluate.scores("fairytaleqa"))
+    told = [scores["confidence"].pop("answerable") for scores in found]
+    assert found[0] == found[1]
+    assert told[0] == {"threshold": 0.0, "share": 1.0, "right": found[0]["confidence"]["right"]}
+    assert told[1] == {"threshold": 1.0, "share": 0.0, "right": None}
+    evaluate("fairytaleqa")
+    assert "from confidence 1 on: 0.0% of the answers;" in " ".join(evaluate.printed()[0].split())
+
+
+@pytest.mark.parametrize("setting", fairytaleqa.SETTINGS)
+def test_the_sentence_that_a_generated_answer_rests_on_is_checked_as_evidence(
+    evaluate: Evaluation, folder: Path, setting: str
+) -> None:
+    reply = "ANSWER: Somebody else altogether\nPASSAGE: 1\nQUOTE: "  # no quotation: the nearest sentence
+    with chatting(says(reply)) as server:
+        options = ("--reader", f"chat:{server.url}@model=parrot", "--setting", setting, "--retriever", "bm25")
+        scores = evaluate.scores("fairytaleqa", *options, "--limit", "4")
+    rows = evaluate.predictions()
+    cited = [row for row in rows if row["start"] is not None]
+    assert (scores["evidence_checked"], scores["evidence_wrong"]) == (len(cited), 0)
+    assert cited
+    books = fairytaleqa.load(folder / "fairytaleqa", "val", setting).books
+    for row in cited:
+        assert row["prediction"] == "Somebody else altogether"
+        assert row["prediction"] not in books[row["book"]]().text
+        assert any(start <= row["start"] and row["end"] <= end for start, end in row["passages"])

@@ -47,6 +47,6 @@ def test_the_console_script_leads_to_a_function(command: str) -> None:
 
 def test_every_dependency_is_pinned() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-    wanted = [*PROJECT["project"]["dependencies"], *extras["eval"], *extras["dev"]]
+    wanted = [*PROJECT["project"]["dependencies"], *extras["eval"], *extras["train"], *extras["dev"]]
     names = {requirement.replace("==", ">=").partition(">=")[0].lower() for requirement in wanted}
     assert names <= PINS.keys()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from indexing.tables import resolve
 from readers import READERS, open_reader
 from readers.reading import Answer, Reading
 
@@ -49,19 +50,32 @@ NOTHING = {
 }
 NAMES = {
     "overlap": "overlap",
+    "auto": "auto",
     "span, shipped": "span",
+    "generate": "generate",
     "span": "span:{tiny_bert}",
     "seq2seq, T5": "seq2seq:{tiny_t5}",
     "seq2seq, BART": "seq2seq:{tiny_bart}",
     "seq2seq, beams": "seq2seq:{tiny_t5}@beams=3",
+    "chat": "chat:{chat_url}@model=parrot",
 }
+CANNOT_RANK = {"chat"}
+
+
+def opened(request: pytest.FixtureRequest) -> Any:
+    name = NAMES[request.param]
+    places = ("tiny_bert", "tiny_t5", "tiny_bart", "chat_url")
+    return open_reader(name.format(**{p: request.getfixturevalue(p) for p in places if p in name}))
 
 
 @pytest.fixture(params=NAMES)
 def reader(request: pytest.FixtureRequest) -> Any:
-    name = NAMES[request.param]
-    folders = {f: request.getfixturevalue(f) for f in ("tiny_bert", "tiny_t5", "tiny_bart") if f in name}
-    return open_reader(name.format(**folders))
+    return opened(request)
+
+
+@pytest.fixture(params=[name for name in NAMES if name not in CANNOT_RANK])
+def ranker(request: pytest.FixtureRequest) -> Any:
+    return opened(request)
 
 
 def same(some: list[Answer], others: list[Answer]) -> bool:
@@ -77,6 +91,9 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
     for answer in answers:
         assert answer.text.strip()
         assert 0.0 <= answer.confidence <= 1.0
+        assert answer.note is None or answer.note.strip()
+        if answer.support is not None:
+            assert answer.support.end <= len(reading.passages[answer.support.passage])
         if answer.span is not None:
             passage = reading.passages[answer.span.passage]
             assert answer.text == passage[answer.span.start : answer.span.end]
@@ -138,7 +155,12 @@ def test_the_best_answer_does_not_depend_on_how_many_are_wanted(reader: Any) -> 
     assert all(same(one, more[:1]) for one, more in zip(best, several, strict=True))
 
 
-def test_each_candidate_is_ranked_by_itself(reader: Any) -> None:
+def test_a_reader_that_cannot_rank_does_not_offer_to() -> None:
+    cannot = {name for name in READERS if not hasattr(resolve("reader", name, READERS), "rank")}
+    assert cannot == {NAMES[name].partition(":")[0] for name in CANNOT_RANK}
+
+
+def test_each_candidate_is_ranked_by_itself(ranker: Any) -> None:
     candidates = [
         "a hollow oak",
         "",
@@ -146,22 +168,29 @@ def test_each_candidate_is_ranked_by_itself(reader: Any) -> None:
         "Nobody answered, for nobody knew the law.",
         "a hollow oak",
     ]
-    scores = reader.rank(READINGS[0], candidates)
+    scores = ranker.rank(READINGS[0], candidates)
     assert scores[0] == pytest.approx(scores[4], rel=1e-4)
-    assert reader.rank(READINGS[0], candidates[::-1]) == pytest.approx(scores[::-1], rel=1e-3, abs=1e-4)
+    assert ranker.rank(READINGS[0], candidates[::-1]) == pytest.approx(scores[::-1], rel=1e-3, abs=1e-4)
     for candidate, score in zip(candidates, scores, strict=True):
-        assert reader.rank(READINGS[0], [candidate]) == pytest.approx([score], rel=1e-3, abs=1e-4)
+        assert ranker.rank(READINGS[0], [candidate]) == pytest.approx([score], rel=1e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", [*ODD, *NOTHING])
-def test_ranking_odd_texts_gives_a_number_per_candidate(reader: Any, name: str) -> None:
-    scores = reader.rank({**ODD, **NOTHING}[name], ["Maud", "\U0001f980", "word " * 300])
+def test_ranking_odd_texts_gives_a_number_per_candidate(ranker: Any, name: str) -> None:
+    scores = ranker.rank({**ODD, **NOTHING}[name], ["Maud", "\U0001f980", "word " * 300])
     assert len(scores) == 3
     assert all(isinstance(score, float) and score == score for score in scores)
 
 
-def test_no_candidates_have_no_ranks(reader: Any) -> None:
-    assert reader.rank(READINGS[0], []) == []
+def test_no_candidates_have_no_ranks(ranker: Any) -> None:
+    assert ranker.rank(READINGS[0], []) == []
+
+
+def test_a_reader_is_opened_once_per_settings(tiny_t5: Any) -> None:
+    plain, beams = open_reader(f"seq2seq:{tiny_t5}"), open_reader(f"seq2seq:{tiny_t5}", num_beams=2)
+    assert plain is not beams
+    assert open_reader(f"seq2seq:{tiny_t5}") is plain
+    assert open_reader(f"seq2seq:{tiny_t5}", num_beams=2) is beams
 
 
 def test_a_reader_is_opened_once_however_many_ask_for_it_together(tiny_t5: Any) -> None:

@@ -18,6 +18,7 @@ import httpx
 import pytest
 import shelf
 import uvicorn
+from chat_server import chatting, parrot, refuses, says
 
 from indexing.store import IndexStore
 from service.answering import Ask, BookQA
@@ -74,7 +75,9 @@ def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
     assert set(answer) == {
         "answer",
         "confidence",
+        "answerable",
         "evidence",
+        "note",
         "candidates",
         "passages",
         "versions",
@@ -89,6 +92,19 @@ def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
     assert answer["candidates"][0]["evidence"] == evidence
     assert set(answer["versions"]) == {"index", "retriever", "reader"}
     assert set(answer["timings_ms"]) == {"search", "read", "cite", "total"}
+
+
+def test_an_answer_below_the_threshold_is_given_and_called_not_answerable(
+    client: httpx.Client, shelf_store: IndexStore
+) -> None:
+    plain = client.post("/answer", json=ASKED[2]).json()
+    with serving(
+        Settings(store=shelf_store.root, retriever="bm25", reader="overlap", answerable=1.0)
+    ) as strict:
+        answer = strict.post("/answer", json=ASKED[2]).json()
+    assert (plain["answerable"], answer["answerable"]) == (True, False)
+    assert answer["answer"]
+    assert answer | {"answerable": True, "timings_ms": None} == plain | {"timings_ms": None}
 
 
 def test_a_list_of_questions_is_answered_in_its_order(client: httpx.Client) -> None:
@@ -248,6 +264,92 @@ def test_an_unknown_reader_or_retriever_is_a_problem_with_the_choices(client: ht
 def test_clients_cannot_have_models_of_their_own_loaded(client: httpx.Client, tiny_bert: Path) -> None:
     content = problem(client.post("/answer", json=ASKED[0] | {"reader": f"span:{tiny_bert}"}), 422)
     assert content["choices"] == ["overlap", "span"]
+
+
+def test_clients_cannot_have_addresses_of_their_own_called(client: httpx.Client) -> None:
+    with chatting(parrot) as outside:
+        for name in (f"chat:{outside.url}@model=parrot", f"chat:{outside.url}@model=parrot@chars=9"):
+            for path, body in (("/answer", ASKED[0]), ("/search", ASKED[0])):
+                problem(client.post(path, json=body | {"reader": name}), 422)
+            problem(client.post("/answers", json=[ASKED[0] | {"reader": name}]), 422)
+        assert outside.asked == []
+
+
+def test_an_allowed_chat_reader_is_asked_with_the_servers_key_and_no_other_model_or_address(
+    shelf_store: IndexStore,
+) -> None:
+    with chatting(parrot) as allowed, chatting(parrot) as outside:
+        name = f"chat:{allowed.url}@model=parrot"
+        settings = Settings(
+            store=shelf_store.root, retriever="bm25", reader="overlap", readers=(name,), chat_key="sesame"
+        )
+        with serving(settings) as client:
+            answer = client.post("/answer", json=ASKED[2] | {"reader": name})
+            assert answer.status_code == 200, answer.text
+            for other in (f"{name}2", f"{name}@chars=90000", name.replace(allowed.url, outside.url)):
+                problem(client.post("/answer", json=ASKED[2] | {"reader": other}), 422)
+        assert [asked.body["model"] for asked in allowed.asked] == ["parrot"]
+        assert allowed.asked[0].headers["authorization"] == "Bearer sesame"
+        assert outside.asked == []
+    content = answer.json()
+    evidence = content["evidence"]
+    assert evidence["text"] == content["answer"] == shelf.LANTERN[evidence["start"] : evidence["end"]]
+    assert content["versions"]["reader"] == name
+    assert "sesame" not in answer.text
+
+
+def test_what_a_chat_reader_has_to_say_of_its_answer_reaches_the_client(shelf_store: IndexStore) -> None:
+    with chatting(says("ANSWER: a whale\nPASSAGE: 99\nQUOTE: It was a whale.")) as endpoint:
+        settings = Settings(
+            store=shelf_store.root, retriever="bm25", reader=f"chat:{endpoint.url}@model=parrot"
+        )
+        with serving(settings) as client:
+            wait_until_ready(client)
+            answer = client.post("/answer", json=ASKED[2]).json()
+    assert answer["note"] == "the model cited passage 99, of 5; the citation was dropped"
+    assert answer["candidates"][0]["note"] == answer["note"]
+    evidence = answer["evidence"]
+    assert evidence["text"] == shelf.LANTERN[evidence["start"] : evidence["end"]]
+
+
+def test_an_endpoint_that_fails_is_a_problem_of_a_gateway_and_spares_other_questions(
+    shelf_store: IndexStore,
+) -> None:
+    with chatting(parrot) as gone:
+        down = f"chat:{gone.url}@model=parrot"
+    with chatting(refuses(404)) as wrong, chatting(says("<html>")) as garbage:
+        garbage.script = lambda handler, asked: handler.wfile.write(b"garbage\r\n\r\n")
+        names = [f"chat:{server.url}@model=parrot" for server in (wrong, garbage)]
+        settings = Settings(
+            store=shelf_store.root, retriever="bm25", reader=down, readers=(*names, "overlap")
+        )
+        with serving(settings) as client:
+            wait_until_ready(client)  # its own models are loaded; the endpoint may come back at any time
+            for name, status in ((down, 503), (names[0], 502), (names[1], 503)):
+                content = problem(
+                    response := client.post("/answer", json=ASKED[0] | {"reader": name}), status
+                )
+                assert content["type"] == "urn:storyqa:problem:model-endpoint"
+                assert name.removeprefix("chat:").partition("@")[0] in content["detail"]
+                assert ("retry-after" in response.headers) == (status == 503)
+            assert client.post("/answer", json=ASKED[0] | {"reader": "overlap"}).status_code == 200
+        assert len(wrong.asked) == 1
+
+
+def test_an_endpoint_that_stalls_is_waited_for_once_however_many_questions_wait(
+    shelf_store: IndexStore,
+) -> None:
+    with chatting(lambda handler, asked: handler.server.left.wait(60)) as stalled:  # type: ignore[attr-defined]
+        name = f"chat:{stalled.url}@model=parrot"
+        settings = Settings(
+            store=shelf_store.root, retriever="bm25", reader="overlap", readers=(name,), chat_timeout_s=1.0
+        )
+        with serving(settings) as client:
+            wait_until_ready(client)
+            began = time.monotonic()
+            problem(client.post("/answers", json=[one | {"reader": name} for one in ASKED]), 503)
+            assert time.monotonic() - began < 5.0
+            assert client.post("/answer", json=ASKED[0]).status_code == 200
 
 
 def test_one_wrong_question_of_a_list_is_named(client: httpx.Client) -> None:

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from indexing.backbone import load_tokenizer
 from indexing.errors import ModelError
+from indexing.windows import Window, Windower
 from readers.decoding import (
     SENTENCE_COST,
     WORD_COST,
@@ -25,7 +26,6 @@ from readers.decoding import (
 )
 from readers.reading import Reading, Span
 from readers.span import SpanReader
-from readers.windows import Window, Windower
 
 TALE = "The cooper of Vane kept seven geese. One winter's night, a fox took the grey one. " * 40
 
@@ -39,20 +39,20 @@ def tokenizer() -> Tokenizer:
 def test_every_word_of_a_long_passage_lies_in_a_window(
     tokenizer: Tokenizer, longest: int, overlap: int
 ) -> None:
-    (windows,) = Windower(tokenizer, longest, overlap)([Reading("Who took the goose?", (TALE,))])
+    (windows,) = Windower(tokenizer, longest, overlap)([("Who took the goose?", (TALE,))])
     covered = {i for window in windows for start, end in window.offsets for i in range(start, end)}
     assert all(i in covered for i, c in enumerate(TALE) if not c.isspace())
     assert all(len(window.ids) <= longest for window in windows)
 
 
 def test_a_question_longer_than_a_window_leaves_room_for_the_passage(tokenizer: Tokenizer) -> None:
-    (windows,) = Windower(tokenizer, 64, 16)([Reading("why " * 500, (TALE,))])
+    (windows,) = Windower(tokenizer, 64, 16)([("why " * 500, (TALE,))])
     assert windows[0].offsets
     assert all(len(window.ids) <= 64 for window in windows)
 
 
 def test_blank_passages_have_no_windows_and_keep_their_numbers(tokenizer: Tokenizer) -> None:
-    (windows,) = Windower(tokenizer)([Reading("Who?", ("", " \n", "The fox."))])
+    (windows,) = Windower(tokenizer)([("Who?", ("", " \n", "The fox."))])
     assert [window.passage for window in windows] == [2]
 
 
@@ -62,7 +62,7 @@ def test_space_at_either_end_is_read_with_any_tokenizer(
     request: pytest.FixtureRequest, model: str, text: str
 ) -> None:
     tokenizer = Tokenizer.from_file(str(request.getfixturevalue(model) / "tokenizer.json"))
-    ((window,),) = Windower(tokenizer)([Reading("Who?", (text,))])
+    ((window,),) = Windower(tokenizer)([("Who?", (text,))])
     assert len(window.words) == len(window.sentences) == len(window.offsets) > 0
     assert window.sentences == sorted(window.sentences)
 
@@ -99,7 +99,7 @@ def test_spans_begin_and_end_with_whole_words() -> None:
 @pytest.mark.parametrize("word", ["I'd", "o\u2019clock", "1,500", "3.5"])
 def test_a_word_that_the_tokenizer_parts_is_not_cut(tokenizer: Tokenizer, word: str) -> None:
     text = f"Well, {word} said the fox."
-    ((window,),) = Windower(tokenizer)([Reading("What?", (text,))])
+    ((window,),) = Windower(tokenizer)([("What?", (text,))])
     place = range(text.index(word), text.index(word) + len(word))
     inside = [n for n, (start, _) in zip(window.words, window.offsets, strict=True) if start in place]
     assert len(inside) > 1
@@ -175,7 +175,7 @@ def test_a_span_pays_for_running_on_into_another_sentence() -> None:
 def test_an_answer_in_a_later_window_of_a_long_passage_is_found(tiny_bert: Path) -> None:
     reader = SpanReader.load(str(tiny_bert))
     (candidates,) = reader._candidates([Reading("Who took the goose?", (TALE,))])
-    (windows,) = reader._windower([Reading("Who took the goose?", (TALE,))])
+    (windows,) = reader._scorer.windows([("Who took the goose?", (TALE,))])
     assert len(windows) > 3
     assert all(TALE[c.span.start : c.span.end].strip() for c in candidates)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from transformers import (
     BartForConditionalGeneration,
     BertConfig,
     BertForQuestionAnswering,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
@@ -171,5 +174,57 @@ def save_bart(folder: Path) -> Path:
     model.generation_config.forced_bos_token_id = 0
     model.generation_config.min_length = 20
     model.generation_config.no_repeat_ngram_size = 3
+    model.save_pretrained(folder)
+    return folder
+
+
+CHAT_REPLY = (
+    "ANSWER:",
+    " a hollow oak",
+    "\nPASSAGE:",
+    " 2",
+    "\nQUOTE:",
+    " she hid the lamp in a hollow oak.",
+)
+_CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|> {{ message.content }} {% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+def save_chat(folder: Path) -> Path:
+    """A Llama that was taught, by weights written by hand, to say ``CHAT_REPLY`` whatever it is asked."""
+    special = ["<unk>", "<pad>", "</s>", "<|system|>", "<|user|>", "<|assistant|>"]
+    pieces = list(dict.fromkeys([*special, *CHAT_REPLY, *_words()]))
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.Fuse()
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        additional_special_tokens=special[3:],
+        chat_template=_CHAT_TEMPLATE,
+    ).save_pretrained(folder)
+    config = LlamaConfig(
+        vocab_size=len(pieces),
+        hidden_size=64,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=16_384,
+        tie_word_embeddings=False,
+        pad_token_id=vocabulary["<pad>"],
+        bos_token_id=None,
+        eos_token_id=vocabulary["</s>"],
+    )
+    model = _fill(LlamaForCausalLM(config), seed=5, scale=0.02)
+    _fill(model.model.embed_tokens, seed=6, scale=1.0)  # type: ignore[type-var]
+    chain = [vocabulary[piece] for piece in ("<|assistant|>", *CHAT_REPLY, "</s>")]
+    with torch.no_grad():
+        for before, after in pairwise(chain):
+            model.lm_head.weight[after] = model.model.embed_tokens.weight[before] / 4
     model.save_pretrained(folder)
     return folder

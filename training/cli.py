@@ -3,87 +3,239 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from training.reading import ReadingTraining
+    from training.weights import Trained
+
 app = typer.Typer(
-    help="Train a reader.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    help="Train a model.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
+
+Data = Annotated[
+    list[Path],
+    typer.Option(
+        "--data", help="A folder with FairytaleQA, SQuAD v1.1 or NarrativeQA; give it once for each."
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--out", help="The folder for checkpoint, log.jsonl, its curve and the weights.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Seed = Annotated[int, typer.Option("--seed", help="For order, negatives and what begins at random.")]
+Rank = Annotated[
+    int, typer.Option("--rank", min=0, help="Train adapters of this rank (LoRA); 0 trains the layers.")
+]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        "--start", exists=True, file_okay=False, help="The folder of a run whose weights to begin with."
+    ),
+]
+Examples = Annotated[
+    int | None, typer.Option("--examples", min=1, help="End after so many questions; by default all.")
+]
+Articles = Annotated[int, typer.Option("--articles", min=0, help="How many questions of SQuAD to see.")]
+Fairytales = Annotated[int, typer.Option("--fairytales", min=0, help="Passes over FairytaleQA.")]
+Summaries = Annotated[int, typer.Option("--summaries", min=0, help="Passes over NarrativeQA's summaries.")]
+Stories = Annotated[int, typer.Option("--stories", min=0, help="Passes over NarrativeQA's full stories.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
 
 @app.callback()
 def _root() -> None:
-    """Train a reader."""
+    """Train a model."""
+
+
+@app.command()
+def dense(
+    data: Data,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    rank: Rank = 16,
+    passes: Annotated[int, typer.Option("--passes", min=0, help="Passes over FairytaleQA.")] = 2,
+    articles: Annotated[int, typer.Option("--articles", min=0, help="Batches of SQuAD's articles.")] = 80,
+    mined: Annotated[
+        bool, typer.Option("--mined/--no-mined", help="Beside each story one that BM25 takes for it.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train the encoder of the dense retriever: questions beside the windows that answer them."""
+    from training.dense import DenseTask, DenseTraining
+    from training.weights import dense_weights
+
+    settings = DenseTraining(seed=seed, rank=rank, passes=passes, articles=articles, mined=mined)
+    library = _library(data)
+    _train(DenseTask(settings, library), out, resume, dense_weights, as_json)
 
 
 @app.command()
 def span(
-    data: Annotated[
-        list[Path],
-        typer.Option("--data", help="A folder with FairytaleQA or with SQuAD v1.1; give it once for each."),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", help="The folder for checkpoints, log.jsonl and the weights.")
-    ],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="For order, negatives and the head's start.")] = 13,
-    squad: Annotated[
-        int, typer.Option("--squad", min=0, help="How many SQuAD questions to train on.")
-    ] = 42_000,
-    passes: Annotated[int, typer.Option("--passes", min=1, help="Passes over FairytaleQA.")] = 2,
-    examples: Annotated[
-        int | None, typer.Option("--examples", min=1, help="End after so many examples; by default all.")
-    ] = None,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            "--start",
-            exists=True,
-            dir_okay=False,
-            help="A span reader's weights to begin with, instead of the encoder's own and a new head.",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    data: Data,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    rank: Rank = 0,
+    start: Start = None,
+    fairytales: Fairytales = 1,
+    summaries: Summaries = 1,
+    stories: Stories = 1,
+    articles: Articles = 2_500,
+    examples: Examples = None,
+    distractors: Annotated[
+        bool, typer.Option("--distractors/--no-distractors", help="Show passages that do not answer, too.")
+    ] = True,
+    marginal: Annotated[
+        bool, typer.Option("--marginal/--no-marginal", help="All spans that come close are right, or one.")
+    ] = True,
+    copies: Annotated[
+        bool, typer.Option("--copies/--no-copies", help="The decoder may copy, or only generate.")
+    ] = True,
+    as_json: AsJson = False,
 ) -> None:
-    """Train the span reader on FairytaleQA train and SQuAD v1.1 train."""
+    """Train the cross-encoder: spans, relevance and a decoder's answers together."""
+    from training.reading import ReadingTraining
+
+    settings = ReadingTraining(
+        seed=seed,
+        rank=rank,
+        fairytales=fairytales,
+        summaries=summaries,
+        stories=stories,
+        articles=articles,
+        examples=examples,
+        distractors=distractors,
+        marginal=marginal,
+        copies=copies,
+    )
+    _train_reading(settings, data, out, resume, start, as_json)
+
+
+@app.command()
+def rerank(
+    data: Data,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    rank: Rank = 16,
+    start: Start = None,
+    fairytales: Fairytales = 1,
+    stories: Stories = 1,
+    articles: Articles = 2_500,
+    examples: Examples = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a cross-encoder for relevance alone."""
+    from training.reading import ReadingTraining
+
+    settings = ReadingTraining(
+        seed=seed,
+        rank=rank,
+        fairytales=fairytales,
+        summaries=0,
+        stories=stories,
+        articles=articles,
+        examples=examples,
+        span_weight=0.0,
+        relevance_weight=1.0,
+        generate_weight=0.0,
+    )
+    _train_reading(settings, data, out, resume, start, as_json)
+
+
+@app.command()
+def generate(
+    data: Data,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    start: Start = None,
+    fairytales: Fairytales = 4,
+    summaries: Summaries = 2,
+    stories: Stories = 0,
+    articles: Articles = 5_000,
+    examples: Examples = None,
+    copies: Annotated[
+        bool, typer.Option("--copies/--no-copies", help="The decoder may copy, or only generate.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train the decoder alone, on what the cross-encoder says of the passages."""
+    from training.reading import ReadingTraining
+
+    settings = ReadingTraining(
+        seed=seed,
+        frozen=True,
+        fairytales=fairytales,
+        summaries=summaries,
+        stories=stories,
+        articles=articles,
+        examples=examples,
+        span_weight=0.0,
+        relevance_weight=0.0,
+        generate_weight=1.0,
+        copies=copies,
+    )
+    _train_reading(settings, data, out, resume, start, as_json)
+
+
+def _library(data: list[Path]) -> Any:
+    from evaluation.metrics import require_extra
+    from training.works import load_library
+
+    require_extra()  # the held-out scores need it, an hour from now
+    return load_library(data)
+
+
+def _train_reading(
+    settings: ReadingTraining, data: list[Path], out: Path, resume: bool, start: Path | None, as_json: bool
+) -> None:
+    from training.reading import ReadingTask
+    from training.weights import load_start, reading_weights
+
+    library = _library(data)
+    began = load_start(start)
+    settings = replace(settings, start=began.sha256)
+    task = ReadingTask(settings, library, began.encoder, began.decoder)
+    _train(task, out, resume, reading_weights, as_json)
+
+
+def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool) -> None:
+    """Train to the end, and write weights, their cards and the curve."""
     import json
 
     from rich.console import Console
 
-    from evaluation.metrics import require_extra
+    from evaluation.curves import plot_training
     from evaluation.progress import ProgressBars
-    from training.card import write_card
-    from training.span import RunExists, SpanTrainer, SpanTraining
+    from training.run import Run, RunExists
 
-    require_extra()  # the held-out score needs it, an hour from now
-    settings = SpanTraining(seed=seed, squad=squad, fairytale_passes=passes, examples=examples)
-    if not resume and (out / "checkpoint.safetensors").exists():
+    run = Run(task, out)
+    if resume:
+        run.resume()
+    elif run.checkpoint.exists():
         raise RunExists(f"{out} holds a run already; give --resume to go on with it, or another --out")
     console = Console(stderr=True)
-    trainer = SpanTrainer(settings, data, out, start)
-    if resume:
-        trainer.resume()
     with ProgressBars(console) as tell:
-        trainer.run(lambda done, total: tell("training", done, total))
-        score = trainer.validate()
-    weights = trainer.export()
-    command = f"storyqa train span {' '.join(f'--data {folder.name}' for folder in data)} --out {out.name}"
-    command += f" --seed {seed} --squad {squad} --passes {passes}"
-    if examples is not None:
-        command += f" --examples {examples}"
-    if start is not None:
-        command += f" --start {start.name}"
-    write_card(weights, trainer, score, command)
-    result = {
-        "weights": str(weights),
-        "questions": len(trainer.order),
-        "seconds": round(trainer.seconds),
-        "held_out_questions": len(trainer.validation),
-        "held_out_rouge_l": score,
-    }
+        run.train(lambda done, total: tell("training", done, total))
+    plot_training(out / "log.jsonl", out / "curve.png")
+    trained: Trained = export(run, _command())
     if as_json:
-        sys.stdout.write(json.dumps(result) + "\n")
-    else:
-        console.print(f"{weights}: ROUGE-L {score:.3f} on {len(trainer.validation)} held-out questions")
+        sys.stdout.write(json.dumps(trained.describe()) + "\n")
+        return
+    for path in trained.weights:
+        console.print(f"{path}: {path.stat().st_size:,} bytes")
+    for name, score in run.scores.items():
+        console.print(f"  {name} {score:.3f}")
+
+
+def _command() -> str:
+    """What was typed, folders by their last name: a card names no machine's paths."""
+    words = sys.argv[1:]
+    return " ".join(["storyqa", *(Path(word).name if "/" in word else word for word in words)])

@@ -33,8 +33,12 @@ def index(
     overlap: Annotated[int, typer.Option("--overlap", help="Words that neighbouring passages share.")] = 0,
     encoder: Annotated[
         str,
-        typer.Option("--encoder", metavar="NAME", help="minilm, or the folder of a Hugging Face encoder."),
-    ] = "minilm",
+        typer.Option(
+            "--encoder",
+            metavar="NAME",
+            help="story, minilm, or a folder: a run of `storyqa train dense`, or a Hugging Face encoder.",
+        ),
+    ] = "story",
     workers: Annotated[
         int | None,
         typer.Option(

@@ -17,25 +17,24 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     from indexing.build import BuildSettings, build_book
     from indexing.formats import read_book
     from indexing.sources import find
-    from indexing.store import IndexStore
-    from service.answering import Ask, BookQA
+    from service.answering import Ask, book_qa
     from service.render import answer_panel
     from service.schemas import AnswerResponse
     from service.settings import load_settings
 
     settings = load_settings(store)
-    shelf = IndexStore(settings.store)
+    qa = book_qa(settings)
     sample = resources.files("evaluation") / "sample"
     with resources.as_file(sample / f"{_STORY}.txt") as path:
         [source] = find(str(path), settings)
-        outcome = build_book(read_book(source, _STORY), BuildSettings(), shelf)
+        outcome = build_book(read_book(source, _STORY), BuildSettings(), qa.store)
     lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]
     asks = [
         Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
         for question in questions
     ]
-    cited = BookQA(shelf).answer_many(asks)
+    cited = qa.answer_many(asks)
     if as_json:
         answers = [AnswerResponse.of(one).model_dump() for one in cited]
         print_json([{"question": q, **answer} for q, answer in zip(questions, answers, strict=True)])

@@ -31,7 +31,8 @@ ReaderName = Annotated[
     typer.Option(
         "--reader",
         metavar="NAME",
-        help="span (the default), overlap, span:PATH_OR_NAME or seq2seq:PATH_OR_NAME.",
+        help="span (the default), overlap, span:PATH_OR_NAME, seq2seq:PATH_OR_NAME or "
+        "chat:BASE_URL@model=NAME.",
         show_default=False,
     ),
 ]

@@ -30,8 +30,7 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages of a book that fit a question, best first."""
-    from indexing.store import IndexStore
-    from service.answering import Ask, BookQA
+    from service.answering import Ask, book_qa
     from service.render import hits_table
     from service.schemas import SearchResponse
     from service.settings import load_settings
@@ -39,7 +38,7 @@ def search(
     settings = load_settings(store)
     ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
     began = time.perf_counter()
-    [found] = BookQA(IndexStore(settings.store)).find([ask])
+    [found] = book_qa(settings).find([ask])
     seconds = time.perf_counter() - began
     if as_json:
         print_json(SearchResponse.of(found, seconds).model_dump())
@@ -60,9 +59,11 @@ def ask(
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question from a book and show where in the book the answer stands."""
-    from indexing.store import IndexStore
-    from service.answering import Ask, BookQA
+    """Answer a question from a book and show where in the book the answer stands.
+
+    Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
+    """
+    from service.answering import Ask, book_qa
     from service.render import answer_panel
     from service.schemas import AnswerResponse
     from service.settings import load_settings
@@ -77,7 +78,7 @@ def ask(
         n_best=n_best,
         before=before,
     )
-    qa = BookQA(IndexStore(settings.store))
+    qa = book_qa(settings)
     qa.check(asked)
     cited = qa.answer(asked)
     if as_json:

@@ -1,4 +1,4 @@
-"""Question and passages as token windows that fit the model: overlapping where a passage is long."""
+"""Questions and passages as token windows that fit the model: overlapping where a passage is long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from indexing.sentences import sentence_spans
-from readers.reading import Reading
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -36,7 +35,7 @@ class Window:
 
 
 class Windower:
-    """Cuts readings into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens."""
+    """Cuts passages into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens."""
 
     def __init__(self, tokenizer: Tokenizer, longest: int = 384, overlap: int = 64) -> None:
         if not 0 < overlap < longest // 2:
@@ -53,20 +52,20 @@ class Windower:
         self._longest_question = (longest - overlap) // 2
         self._tokenizer.enable_truncation(longest, stride=overlap, strategy="only_second")
 
-    def __call__(self, readings: Sequence[Reading]) -> list[list[Window]]:
-        """The windows of each reading, in story order; blank passages have none."""
-        questions = [self._cut(reading.question) for reading in readings]
+    def __call__(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[Window]]:
+        """The windows of each question and its passages, in their order; blank passages have none."""
+        questions = [self._cut(question) for question, _ in asked]
         places = [
             (r, p)
-            for r, reading in enumerate(readings)
-            for p, passage in enumerate(reading.passages)
+            for r, (_, passages) in enumerate(asked)
+            for p, passage in enumerate(passages)
             if passage.strip()
         ]
-        encodings = self._tokenizer.encode_batch([(questions[r], readings[r].passages[p]) for r, p in places])
-        result: list[list[Window]] = [[] for _ in readings]
+        encodings = self._tokenizer.encode_batch([(questions[r], asked[r][1][p]) for r, p in places])
+        result: list[list[Window]] = [[] for _ in asked]
         for (r, p), encoding in zip(places, encodings, strict=True):
             for piece in (encoding, *encoding.overflowing):
-                window = _window(p, piece, *_numbers(readings[r].passages[p]))
+                window = _window(p, piece, *_numbers(asked[r][1][p]))
                 if window.offsets:
                     result[r].append(window)
         return result

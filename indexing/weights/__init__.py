@@ -1,0 +1,1 @@
+"""Trained weights, each with a model card beside it."""

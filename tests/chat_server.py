@@ -1,0 +1,135 @@
+"""A small OpenAI-compatible server on loopback: a parrot that quotes, and all the ways to misbehave."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from indexing.sentences import sentence_spans
+from indexing.words import words
+
+_PASSAGE = re.compile(r"\[passage (\d+) begins (\w+)\]\n(.*?)\n\[passage \1 ends \2\]", re.DOTALL)
+_QUESTION = re.compile(r"\[question begins (\w+)\]\n(.*?)\n\[question ends \1\]", re.DOTALL)
+_IDLE_WORDS = set(words("the a an and of to in did was were is it that who what where why how"))
+
+
+@dataclass
+class Asked:
+    """What arrived: the body, the headers in lower case, and the path."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+    path: str
+
+    @property
+    def passages(self) -> dict[int, str]:
+        """The passages that the model was shown, by their numbers."""
+        return {
+            int(number): text for number, _, text in _PASSAGE.findall(self.body["messages"][-1]["content"])
+        }
+
+    @property
+    def question(self) -> str:
+        """The question that the model was asked."""
+        return str(_QUESTION.findall(self.body["messages"][-1]["content"])[-1][1])
+
+
+Handler = BaseHTTPRequestHandler
+Script = Callable[[Handler, Asked], None]
+
+
+@dataclass
+class ChatServer:
+    """A server that treats every request as its script says; ``asked`` are those that arrived."""
+
+    url: str
+    script: Script
+    asked: list[Asked] = field(default_factory=list)
+
+
+@contextmanager
+def chatting(script: Script) -> Iterator[ChatServer]:
+    """A server in threads of its own, on a free port of loopback."""
+
+    class Serving(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            asked = Asked(json.loads(body), {k.lower(): v for k, v in self.headers.items()}, self.path)
+            told.asked.append(asked)
+            told.script(self, asked)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        daemon_threads = False
+        request_queue_size = 64
+        left = threading.Event()  # set once the test is over, for scripts that wait
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # clients that leave in the middle are what these tests are about
+
+    with Quiet(("127.0.0.1", 0), Serving) as server:
+        told = ChatServer(f"http://127.0.0.1:{server.server_address[1]}/v1", script)
+        Serving.timeout = 30
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield told
+        finally:
+            server.left.set()
+            server.shutdown()
+            thread.join()
+
+
+def send(handler: Handler, content: bytes, status: int = 200, **headers: str) -> None:
+    """One response with ``content``; the connection is closed after it."""
+    handler.send_response(status)
+    for name, value in {"Content-Type": "application/json", **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    handler.wfile.write(content)
+
+
+def completion(text: str | None, finish: str = "stop", logprobs: Any = None) -> bytes:
+    """A chat completion as servers send it."""
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": logprobs}
+    return json.dumps({"object": "chat.completion", "model": "parrot", "choices": [choice]}).encode()
+
+
+def says(text: str | None, finish: str = "stop", logprobs: Any = None) -> Script:
+    """A script that always replies with ``text``."""
+    return lambda handler, asked: send(handler, completion(text, finish, logprobs))
+
+
+def refuses(status: int, content: bytes = b'{"error": {"message": "no luck"}}', **headers: str) -> Script:
+    """A script that always answers ``status``."""
+    return lambda handler, asked: send(handler, content, status, **headers)
+
+
+def parrot(handler: Handler, asked: Asked) -> None:
+    """Quotes the sentence that shares most words with the question, as a model that behaves would."""
+    wanted = set(words(asked.question)) - _IDLE_WORDS
+    sentences = [
+        (number, passage[start:end])
+        for number, passage in asked.passages.items()
+        for start, end in sentence_spans(passage)
+    ]
+    best = max(sentences, key=lambda one: len(wanted & set(words(one[1]))), default=(0, ""))
+    if not wanted & set(words(best[1])):
+        send(handler, completion("ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:"))
+        return
+    number, sentence = best
+    answer = " ".join(sentence.split()[-3:]).rstrip(".!?")
+    send(handler, completion(f"ANSWER: {answer}\nPASSAGE: {number}\nQUOTE: {sentence}"))

@@ -1,0 +1,87 @@
+"""The chat reader against ``transformers serve``, the real thing, with a model made on the spot."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from indexing.errors import EndpointError
+from readers import open_reader
+from readers.chat import UNKNOWN
+from readers.reading import Answer, Reading, Span
+
+pytest.importorskip("openai", reason="transformers serve needs the extra dev")
+
+PATIENCE_S = 300
+PASSAGES = (
+    "Maud carried the blue lamp over the hill.",
+    "It rained so hard that the river took the landing! She hid the lamp in\na hollow oak. \U0001f980",
+)
+START = PASSAGES[1].index("a hollow oak")
+OAK = Answer("a hollow oak", UNKNOWN, UNKNOWN, Span(1, START, START + 12))
+
+
+@pytest.fixture(scope="module")
+def served(tiny_chat: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a ``transformers serve`` that has the tiny chat model and no other."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    log = tmp_path_factory.mktemp("serve") / "log"
+    code = "from transformers.cli.transformers import main; main()"
+    arguments = ["serve", str(tiny_chat), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not _is_up(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=5).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def test_a_model_that_is_really_served_is_read_and_its_citation_checked(served: str, tiny_chat: Path) -> None:
+    reader = open_reader(f"chat:{served}@model={tiny_chat}")
+    reading = Reading("Where did Maud hide the lamp?", PASSAGES)
+    elsewhere = Reading("Where did Maud hide the lamp?", PASSAGES[::-1])
+    several = reader.read([reading, elsewhere, Reading("Who?", ()), reading])
+    assert several[0] == several[3] == [OAK]
+    assert several[2] == []
+    [dropped] = several[1]
+    assert (dropped.text, dropped.span, dropped.support) == ("a hollow oak", None, None)
+    assert "not in passage 2, of 2" in str(dropped.note)
+
+
+def test_a_model_that_is_not_served_is_an_error_in_the_servers_words(served: str) -> None:
+    reader = open_reader(f"chat:{served}@model=no/such-model")
+    with pytest.raises(EndpointError, match="no/such-model") as raised:
+        reader.read([Reading("Who?", PASSAGES)])
+    assert served in str(raised.value)
+    assert not raised.value.passing

@@ -1,0 +1,200 @@
+"""The generating reader's decoder: its equations by hand, its search, and how tokens become text."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from indexing.backbone import WIDTH, base_tensors, load_tokenizer
+from indexing.crossencoder import CrossEncoder, load_crossencoder
+from readers.beams import LENGTH_PENALTY, beam_search, distribution
+from readers.generate import GenerateReader
+from readers.pointer import Memory, Past, PointerDecoder, Step
+from readers.reading import Reading
+
+PASSAGES = (
+    "Maud carried the blue lamp over the hill.",
+    "She hid it in a hollow oak. The O'Dowds of Vane-on-Lune never found it.",
+)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> CrossEncoder:
+    return load_crossencoder()
+
+
+@pytest.fixture(scope="module")
+def decoder() -> PointerDecoder:
+    torch.manual_seed(3)
+    return PointerDecoder.born().eval()
+
+
+@pytest.fixture(scope="module")
+def reader(encoder: CrossEncoder, decoder: PointerDecoder) -> GenerateReader:
+    return GenerateReader(encoder, decoder)
+
+
+def _memory(decoder: PointerDecoder, readings: int, length: int) -> Memory:
+    torch.manual_seed(readings * length)
+    ids = torch.randint(1000, 1040, (readings, length))
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    return decoder.memory(torch.randn(readings, length, WIDTH), ids, mask, mask)
+
+
+def test_a_words_probability_is_the_mixture_counted_by_hand() -> None:
+    # p_gen 1/4; P_vocab of word 2 is 0.2; the copy attention lies 0.3 + 0.4 on it, at two places.
+    vocabulary = torch.tensor([[[0.5, 0.3, 0.2]]]).log()
+    step = Step(
+        vocabulary,
+        torch.tensor([[[0.3, 0.3, 0.4]]]),
+        torch.tensor([[0.25]]).log(),
+        torch.tensor([[0.75]]).log(),
+    )
+    memory_ids = torch.tensor([[2, 0, 2]])
+    p = step.log_probability(torch.tensor([[2]]), memory_ids).exp()
+    assert p.item() == pytest.approx(0.25 * 0.2 + 0.75 * 0.7)
+    whole = distribution(step, memory_ids)
+    assert whole[0].tolist() == pytest.approx([0.25 * 0.5 + 0.75 * 0.3, 0.25 * 0.3, 0.575])
+    assert whole.sum().item() == pytest.approx(1.0)
+
+
+def test_the_decoder_is_causal_and_blind_to_padding(decoder: PointerDecoder) -> None:
+    words = base_tensors()["embeddings.word_embeddings.weight"]
+    memory = _memory(decoder, 1, 9)
+    tokens = torch.tensor([[101, 2000, 2001, 2002]])
+    with torch.inference_mode():
+        whole = decoder(tokens, memory, words)
+        part = decoder(tokens[:, :2], memory, words)
+        torch.testing.assert_close(whole.log_vocabulary[:, :2], part.log_vocabulary, atol=1e-4, rtol=1e-4)
+        past = Past()
+        steps = [decoder(tokens[:, n : n + 1], memory, words, past) for n in range(4)]
+        for n, step in enumerate(steps):
+            torch.testing.assert_close(step.attention[:, 0], whole.attention[:, n], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(
+                step.log_vocabulary[:, 0], whole.log_vocabulary[:, n], atol=1e-4, rtol=1e-4
+            )
+        states = torch.randn(1, 9, WIDTH)
+        mask = torch.tensor([[True] * 6 + [False] * 3])
+        loud = states.clone()
+        loud[:, 6:] = 40.0
+        ids = torch.arange(1000, 1009).unsqueeze(0)
+        quiet, padded = (
+            decoder(tokens, decoder.memory(s, ids, mask, torch.ones_like(mask)), words)
+            for s in (states, loud)
+        )
+        torch.testing.assert_close(quiet.log_vocabulary, padded.log_vocabulary)
+        assert not padded.attention[:, :, 6:].any()
+
+
+def test_answers_to_one_reading_share_its_memory_as_if_each_had_its_own(decoder: PointerDecoder) -> None:
+    words = base_tensors()["embeddings.word_embeddings.weight"]
+    memory = _memory(decoder, 2, 7)
+    tokens = torch.tensor([[101, 2000], [101, 2001], [101, 2000], [101, 2003]])  # two for each reading
+    targets = torch.randint(1000, 1040, (4, 2))
+    with torch.inference_mode():
+        together = decoder(tokens, memory, words)
+        shared = together.log_probability(targets, memory.ids)
+        for row in range(4):
+            own = slice(row // 2, row // 2 + 1)
+            alone = Memory(
+                memory.ids[own],
+                memory.mask[own],
+                memory.copied[own],
+                tuple(key[own] for key in memory.keys),
+                tuple(value[own] for value in memory.values),
+                memory.pointed[own],
+            )
+            step = decoder(tokens[row : row + 1], alone, words)
+            torch.testing.assert_close(step.attention[0], together.attention[row], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(
+                step.log_probability(targets[row : row + 1], alone.ids)[0], shared[row], atol=1e-4, rtol=1e-4
+            )
+
+
+def test_without_the_copy_mechanism_everything_is_generated() -> None:
+    decoder = PointerDecoder.born(copies=False).eval()
+    words = base_tensors()["embeddings.word_embeddings.weight"]
+    step = decoder(torch.tensor([[101]]), _memory(decoder, 1, 5), words)
+    assert step.log_generates.exp().item() == pytest.approx(1.0)
+
+
+class _Babbler(PointerDecoder):
+    """Says three words with probabilities that depend on the word before alone."""
+
+    TABLE = torch.tensor([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.7, 0.2, 0.1]])
+
+    def forward(
+        self, tokens: torch.Tensor, memory: Memory, words: torch.Tensor, past: Past | None = None
+    ) -> Step:
+        chances = self.TABLE[tokens[:, -1:]].log()
+        nothing = torch.zeros(len(tokens), 1, memory.ids.shape[1])
+        sure = torch.zeros(len(tokens), 1)
+        return Step(chances, nothing, sure, sure - 1e9)
+
+
+def test_beams_wide_enough_find_the_best_answers_of_all() -> None:
+    babbler = _Babbler()
+    end, begin = 0, 2
+    memory = _memory(babbler, 2, 4)
+    memory = Memory(
+        torch.zeros_like(memory.ids), memory.mask, memory.copied, memory.keys, memory.values, memory.pointed
+    )
+    found = beam_search(babbler, memory, torch.zeros(3, WIDTH), begin, end, beams=8)
+    table = _Babbler.TABLE
+    everything = {}
+    for length in range(1, 9):
+        for tokens in itertools.product([1], repeat=length):  # word 2 begins answers and stands in none
+            path = (begin, *tokens, end)
+            log_p = sum(math.log(float(table[a, b])) for a, b in itertools.pairwise(path))
+            everything[tokens] = log_p / (length + 1) ** LENGTH_PENALTY
+    best = sorted(everything, key=lambda tokens: -everything[tokens])[:3]
+    for of_one in found:
+        assert [written.tokens for written in of_one[:3]] == best
+        assert of_one[0].score == pytest.approx(everything[best[0]], abs=1e-5)
+        assert all(end not in written.tokens for written in of_one)
+
+
+def test_copied_neighbours_are_given_as_they_stand_in_the_passage(reader: GenerateReader) -> None:
+    from readers.generate import _Token
+
+    reading = Reading("Who?", PASSAGES)
+    (windows,) = reader._chosen([reading])
+    places = [(w, i - windows[w].first) for w in range(len(windows)) for i in range(len(windows[w].ids))]
+    flat = [id for window in windows for id in window.ids]
+    first = load_tokenizer().encode("o'dowds of vane-on-lune", add_special_tokens=False).ids
+    start = next(i for i in range(len(flat)) if flat[i : i + len(first)] == first)
+    copied = [_Token(id, start + n, 0.9) for n, id in enumerate(first)]
+    assert reader._text(reading, windows, places, copied) == "O'Dowds of Vane-on-Lune"
+    said = [_Token(id, 0, 0.0) for id in load_tokenizer().encode("to hide it.", add_special_tokens=False).ids]
+    assert reader._text(reading, windows, places, said) == "to hide it."
+
+
+def test_a_ranking_is_the_log_probability_of_the_tokens(reader: GenerateReader) -> None:
+    reading = Reading("Where did she hide it?", PASSAGES)
+    texts = ["in a hollow oak", "zebra"]
+    scores = reader.rank(reading, texts)
+    (windows,) = reader._chosen([reading])
+    with torch.inference_mode():
+        memory = reader._memory([windows])
+        for text, score in zip(texts, scores, strict=True):
+            target = reader.tokens_of(text)
+            words = base_tensors()["embeddings.word_embeddings.weight"]
+            chances = []
+            for n, token in enumerate(target):
+                prefix = torch.tensor([[101, *target[:n]]])
+                chances.append(distribution(reader._decoder(prefix, memory, words), memory.ids)[0, token])
+            by_hand = torch.stack(chances).log().mean().item()
+            assert score == pytest.approx(by_hand, abs=1e-3)
+
+
+def test_an_answer_rests_on_a_whole_sentence_of_a_passage(reader: GenerateReader) -> None:
+    from indexing.sentences import sentence_spans
+
+    for answer in reader.read([Reading("Where did she hide it?", PASSAGES)], 3)[0]:
+        assert answer.span is None
+        assert answer.support is not None
+        place = answer.support
+        assert (place.start, place.end) in list(sentence_spans(PASSAGES[place.passage]))

@@ -1,0 +1,242 @@
+"""Training runs: what they minimise, that they can be stopped, what they teach and what they leave."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import folktales
+import pytest
+import torch
+
+from indexing.adapters import load_weights, overlay
+from indexing.backbone import base_tensors
+from indexing.crossencoder import load_crossencoder
+from indexing.encoder import load_encoder
+from indexing.errors import ModelError
+from readers import open_reader
+from readers.reading import Reading
+from training.dense import DenseTask, DenseTraining, contrastive_loss
+from training.reading import ReadingTask, ReadingTraining, relevance_loss, span_loss
+from training.run import Run, RunExists
+from training.weights import dense_weights, load_start, reading_weights
+from training.works import Library, load_library
+
+TINY = ReadingTraining(fairytales=3, chunk=7, batch_tokens=800, rate=3e-4)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folktales.write_fairytaleqa(tmp_path_factory.mktemp("data"), "train")
+
+
+@pytest.fixture(scope="module")
+def library(data: Path) -> Library:
+    return load_library([data])
+
+
+def test_the_span_loss_is_the_one_counted_by_hand() -> None:
+    # Two windows of one example, one of another; uniform scores but for a start of log 3.
+    start = torch.zeros(3, 3)
+    start[0, 1] = torch.log(torch.tensor(3.0))
+    context = torch.tensor([[False, True, True], [False, True, True], [False, True, False]])
+    spans = [[(0, 1, 2, 1.0), (1, 1, 1, 0.5)], [(0, 1, 1, 1.0)]]
+    loss = span_loss(start, torch.zeros(3, 3), context, [slice(0, 2), slice(2, 3)], spans)
+    # First: starts sum to 3 + 1 + 1 + 1, ends to 4; the targets weigh 3 and 1/2. Second: certain.
+    assert loss.item() == pytest.approx(-torch.log(torch.tensor((3 + 0.5) / (6 * 4))).item() / 2)
+
+
+def test_the_span_loss_sees_no_token_outside_the_context_and_no_example_without_a_target() -> None:
+    context = torch.tensor([[False, True, True, False]])
+    scores = torch.randn(1, 4)
+    loud = scores.clone()
+    loud[0, 0] = loud[0, 3] = 50.0
+    right = [[(0, 1, 2, 1.0)]]
+    quiet = span_loss(scores, scores, context, [slice(0, 1)], right)
+    assert quiet == span_loss(loud, loud, context, [slice(0, 1)], right)
+    both = span_loss(
+        scores.repeat(2, 1),
+        scores.repeat(2, 1),
+        context.repeat(2, 1),
+        [slice(0, 1), slice(1, 2)],
+        [*right, []],
+    )
+    assert both.item() == pytest.approx(quiet.item())
+
+
+def test_the_relevance_loss_is_the_one_counted_by_hand() -> None:
+    # Odds of 3 and 1 against nothing's 1: a right window has 3/5, nothing 1/5.
+    relevance = torch.tensor([3.0, 1.0]).log()
+    right, nothing = (relevance_loss(relevance, [slice(0, 2)], [rows]).item() for rows in ([0], []))
+    assert right == pytest.approx(-torch.log(torch.tensor(3 / 5)).item())
+    assert nothing == pytest.approx(-torch.log(torch.tensor(1 / 5)).item())
+
+
+def test_the_contrastive_loss_is_the_one_counted_by_hand() -> None:
+    similarity = torch.tensor([[0.2, 0.1, 0.0]])
+    weights = (similarity / 0.1).exp()
+    loss = contrastive_loss(similarity, torch.tensor([[True, True, False]]), 0.1)
+    assert loss.item() == pytest.approx(-torch.log(weights[0, :2].sum() / weights.sum()).item())
+
+
+def _tasks(library: Library) -> dict[str, Any]:
+    return {
+        "layers": lambda: ReadingTask(TINY, library),
+        "adapters": lambda: ReadingTask(replace(TINY, rank=2), library),
+        "decoder": lambda: ReadingTask(replace(TINY, frozen=True, span_weight=0.0), library),
+        "dense": lambda: DenseTask(DenseTraining(rank=2, passes=4, chunk=1), library),
+    }
+
+
+@pytest.mark.parametrize("kind", ["layers", "adapters", "decoder", "dense"])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind: str, tmp_path: Path) -> None:
+    make = _tasks(library)[kind]
+    whole = Run(make(), tmp_path / "whole")
+    whole.train(validations=0)
+    stopped = Run(make(), tmp_path / "stopped")
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped.train(stop, validations=0)
+    stopped.save()
+    resumed = Run(make(), tmp_path / "stopped")
+    assert resumed.resume()
+    assert 0 < resumed.chunk < resumed.task.chunks
+    resumed.train(validations=0)
+    for (some, _), (others, _) in zip(whole.task.groups(), resumed.task.groups(), strict=True):
+        for one, other in zip(some, others, strict=True):
+            torch.testing.assert_close(one, other)
+    log = [json.loads(line) for line in (tmp_path / "stopped" / "log.jsonl").read_text().splitlines()]
+    assert len(log) == whole.task.chunks
+    assert log[-1]["done"] == 1.0
+
+
+def test_a_folder_that_holds_another_run_is_not_gone_on_with(library: Library, tmp_path: Path) -> None:
+    Run(ReadingTask(TINY, library), tmp_path).save()
+    with pytest.raises(RunExists, match="another --out"):
+        Run(ReadingTask(replace(TINY, seed=99), library), tmp_path).resume()
+
+
+def test_training_teaches_what_is_shown(library: Library, tmp_path: Path) -> None:
+    settings = replace(TINY, fairytales=40, chunk=70, rate=3e-4, decoder_rate=1e-3)
+    task = ReadingTask(settings, Library(library.train, library.train))
+    before = task.validate()
+    run = Run(task, tmp_path)
+    run.train(validations=1)
+    after = run.scores
+    assert after["span_sections"] > 0.6 > 0.4 > before["span_sections"]
+    assert after["generate_sections"] > 0.6 > 0.3 > before["generate_sections"]
+    reading_weights(run, "storyqa train span")
+    reading = Reading("What was the goose called?", folktales.GOOSE)
+    ((spoken,),) = open_reader(f"span:{tmp_path}").read([reading])
+    assert spoken.text == "Dorrit"
+    ((written,),) = open_reader(f"generate:{tmp_path}").read([reading])
+    assert written.text.lower() == "dorrit"
+    assert written.support is not None
+
+
+def test_the_encoder_learns_where_questions_are_answered(library: Library, tmp_path: Path) -> None:
+    task = DenseTask(
+        DenseTraining(rank=8, passes=40, articles=0, rate=2e-3), Library(library.train, library.train)
+    )
+    board = next(iter(task.batches(0)))
+    before = task.losses(board)["contrastive"].item()
+    run = Run(task, tmp_path)
+    run.train(validations=1)
+    assert task.losses(board)["contrastive"].item() < 0.5 * before
+    assert run.scores["dense_1.0_mrr"] > 0.9
+    dense_weights(run, "storyqa train dense")
+    vectors = load_encoder(str(tmp_path)).encode([board.questions[0], *board.windows])
+    found = int((vectors[1:] @ vectors[0]).argmax())
+    assert found in board.right[0]
+
+
+def test_an_adapter_in_its_file_is_the_model_that_was_trained(library: Library, tmp_path: Path) -> None:
+    task = ReadingTask(replace(TINY, rank=2), library)
+    run = Run(task, tmp_path)
+    run.train(validations=0)
+    [weights, _] = reading_weights(run, "storyqa train span").weights
+    assert weights.stat().st_size < 1_000_000
+    encoder = load_crossencoder(str(tmp_path))
+    batch = next(iter(task.batches(0)))
+    window = batch.windows[0]
+    ids = torch.tensor([window.ids])
+    with torch.inference_mode():
+        trained = task.backbone.model(input_ids=ids, token_type_ids=torch.tensor([window.types]))
+    torch.testing.assert_close(
+        encoder.states([window])[0].float(), trained.last_hidden_state[0], atol=2e-2, rtol=2e-2
+    )
+
+
+def test_an_adapter_adds_its_product_to_the_parameter() -> None:
+    name = "encoder.layer.0.output.dense"
+    down, up = torch.randn(2, 1536), torch.randn(384, 2)
+    [(changed, tensor)] = overlay({f"{name}.lora_A": down, f"{name}.lora_B": up}).items()
+    assert changed == f"{name}.weight"
+    torch.testing.assert_close(tensor, base_tensors()[changed] + up @ down)
+    with pytest.raises(ModelError, match="adapts no parameter"):
+        overlay({"encoder.layer.9.lora_A": down, "encoder.layer.9.lora_B": up})
+
+
+def test_a_run_can_begin_with_the_weights_of_another(library: Library, tmp_path: Path) -> None:
+    first = Run(ReadingTask(TINY, library), tmp_path / "first")
+    first.train(validations=0)
+    reading_weights(first, "storyqa train span")
+    start = load_start(tmp_path / "first")
+    second = ReadingTask(replace(TINY, start=start.sha256), library, start.encoder, start.decoder)
+    for name, tensor in first.task.tensors().items():  # type: ignore[attr-defined]
+        torch.testing.assert_close(second.tensors()[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
+    assert start.encoder is not None
+    with pytest.raises(ModelError, match=r"encoder\.layer"):
+        ReadingTask(TINY, library, {**start.encoder, "encoder.layer.9.x": torch.zeros(1)})
+
+
+def test_weights_that_are_broken_or_of_another_encoder_are_refused(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    path = tmp_path / "span.safetensors"
+    save_file({"head.weight": torch.zeros(3, 384)}, path, metadata={"backbone": "another"})
+    with pytest.raises(ModelError, match="encoder another"):
+        load_weights(path)
+    path.write_bytes(b"\x00" * 100)
+    with pytest.raises(ModelError, match="train it again"):
+        load_weights(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "options"),
+    [
+        ("dense", ["dense"], ["--rank", "2", "--passes", "1"]),
+        ("span", ["span", "generate"], []),
+        ("rerank", ["span"], ["--rank", "2"]),
+        ("generate", ["span", "generate"], ["--fairytales", "1"]),
+    ],
+)
+def test_a_command_leaves_weights_cards_and_a_curve(
+    data: Path,
+    name: str,
+    weights: list[str],
+    options: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from service.cli import run
+
+    out = tmp_path / "run"
+    arguments = ["train", name, "--data", str(data), "--out", str(out), *options, "--json"]
+    assert run(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [Path(path).stem for path in result["weights"]] == weights
+    for path in map(Path, result["weights"]):
+        card = path.with_suffix(".md").read_text()
+        assert "FairytaleQA train" in card
+        assert '"seed": 13' in card
+        assert str(tmp_path) not in card
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert run(arguments) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run([*arguments, "--resume"]) == 0
