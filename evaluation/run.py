@@ -12,13 +12,20 @@ from typing import Any
 from evaluation.metrics import exact_match, rouge_l, token_f1
 from evaluation.predictions import Prediction, PredictionFile
 from evaluation.questions import Benchmark, Question, sample
-from evaluation.systems import Answered, GivenPassages, RetrievedPassages, System, can_rank, overlaps
+from evaluation.systems import (
+    Answered,
+    GivenPassages,
+    RetrievedPassages,
+    System,
+    can_rank,
+    named_reader,
+    overlaps,
+)
 from indexing.errors import StoryQAError
-from readers import open_reader
 
 log = logging.getLogger(__name__)
 
-BATCH = 64
+BATCH = 32  # what the reranker has read of so many questions is still known to the readers
 LITTLE = 500_000  # characters
 Tell = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -42,7 +49,7 @@ class Options:
 
 def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
     """The settings that a run is told from others by; what plays no part in it is None."""
-    reader = open_reader(options.reader)
+    reader = named_reader(options.reader)
     ranked = benchmark.ranked and can_rank(reader) and options.mrr is not False
     if options.mrr and not ranked:
         what = f"reader {options.reader!r}" if benchmark.ranked else benchmark.name
@@ -115,10 +122,15 @@ def _system(
         return GivenPassages(benchmark.books, options.reader, candidates)
     from indexing.store import IndexStore
     from service.answering import BookQA
+    from service.settings import load_settings
 
     _index(benchmark, list(dict.fromkeys(question.book for question in questions)), store, tell)
     return RetrievedPassages(
-        BookQA(IndexStore(store)), options.retriever, options.reader, options.k, candidates
+        BookQA(IndexStore(store), settings=load_settings().of_readers()),
+        options.retriever,
+        options.reader,
+        options.k,
+        candidates,
     )
 
 

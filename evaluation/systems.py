@@ -10,10 +10,11 @@ from typing import Protocol
 from evaluation.metrics import reciprocal_rank
 from evaluation.questions import Place, Question
 from indexing.book import Book
-from readers import open_reader
 from readers.reading import Answer, Ranker, Reader, Reading
 from retrieval import open_retriever
 from service.answering import Ask, BookQA
+from service.opening import configured_reader
+from service.settings import load_settings
 
 Books = Mapping[str, Callable[[], Book]]
 Candidates = Mapping[str, Sequence[str]]
@@ -47,6 +48,11 @@ class System(Protocol):
         ...
 
 
+def named_reader(name: str) -> Reader:
+    """The reader of that name as this process is configured, a chat's key included."""
+    return configured_reader(name, load_settings().of_readers())
+
+
 class GivenPassages:
     """A reader and the passages that come with each question.
 
@@ -55,7 +61,7 @@ class GivenPassages:
 
     def __init__(self, books: Books, reader: str, candidates: Candidates | None) -> None:
         self._book = lru_cache(maxsize=64)(lambda id: books[id]())
-        self._reader = open_reader(reader)
+        self._reader = named_reader(reader)
         self._candidates = candidates
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
@@ -104,7 +110,7 @@ class RetrievedPassages:
         found = self._qa.find(asks)
         answers = self._qa.read(found)
         readings = [one.reading for one in found]
-        ranks = reciprocal_ranks(open_reader(self._reader), readings, questions, self._candidates)
+        ranks = reciprocal_ranks(named_reader(self._reader), readings, questions, self._candidates)
         golds = self._first_golds(questions)
         results = []
         for one, of_one, rank, gold in zip(found, answers, ranks, golds, strict=True):
