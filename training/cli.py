@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from training.reading import ReadingTraining
     from training.weights import Trained
 
@@ -185,6 +187,59 @@ def generate(
     _train_reading(settings, data, out, resume, start, as_json)
 
 
+@app.command()
+def average(
+    data: Data,
+    out: Out,
+    start: Annotated[
+        list[Path],
+        typer.Option("--start", exists=True, file_okay=False, help="A run's folder; give two or more."),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Average the cross-encoders of several runs, and score the mean on the held-out stories."""
+    from rich.console import Console
+
+    from training.weights import averaged_weights
+
+    if len(start) < 2:
+        raise typer.BadParameter(f"{len(start)} folder; wanted two or more", param_hint="--start")
+    _report(averaged_weights(start, _library(data), out, _command()), Console(stderr=True), as_json)
+
+
+@app.command()
+def judge(
+    data: Data,
+    out: Out,
+    start: Annotated[
+        Path,
+        typer.Option("--start", exists=True, file_okay=False, help="The folder of the readers' weights."),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Fit which answer the default reader gives, and its confidence, on the held-out stories."""
+    import json
+
+    from rich.console import Console
+
+    from evaluation.progress import ProgressBars
+    from readers.auto import AutoReader
+    from training.judging import judged_questions, write_judge
+
+    library = _library(data)
+    console = Console(stderr=True)
+    reader = AutoReader.unjudged(str(start))
+    with ProgressBars(console) as tell:
+        judged = judged_questions(reader, library, lambda done, total: tell("reading", done, total))
+    path = write_judge(judged, out, _command())
+    verdicts = json.loads(path.read_text(encoding="utf-8"))["cross_validated"]
+    if as_json:
+        sys.stdout.write(json.dumps({"weights": [str(path)], "cross_validated": verdicts}) + "\n")
+        return
+    for where, verdict in verdicts.items():
+        console.print(where, verdict)
+
+
 def _library(data: list[Path]) -> Any:
     from evaluation.metrics import require_extra
     from training.works import load_library
@@ -208,8 +263,6 @@ def _train_reading(
 
 def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool) -> None:
     """Train to the end, and write weights, their cards and the curve."""
-    import json
-
     from rich.console import Console
 
     from evaluation.curves import plot_training
@@ -225,13 +278,18 @@ def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool) -> No
     with ProgressBars(console) as tell:
         run.train(lambda done, total: tell("training", done, total))
     plot_training(out / "log.jsonl", out / "curve.png")
-    trained: Trained = export(run, _command())
+    _report(export(run, _command()), console, as_json)
+
+
+def _report(trained: Trained, console: Console, as_json: bool) -> None:
+    import json
+
     if as_json:
         sys.stdout.write(json.dumps(trained.describe()) + "\n")
         return
     for path in trained.weights:
         console.print(f"{path}: {path.stat().st_size:,} bytes")
-    for name, score in run.scores.items():
+    for name, score in trained.scores.items():
         console.print(f"  {name} {score:.3f}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,7 +66,7 @@ class DenseTask:
 
     def __init__(self, settings: DenseTraining, library: Library) -> None:
         self._settings = settings
-        self.settings: Mapping[str, object] = asdict(settings)
+        self.settings: Mapping[str, Any] = asdict(settings)
         self.data = library.describe()
         self.device = pick_device()
         torch.manual_seed(settings.seed)

@@ -6,10 +6,12 @@ import copy
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 
-from indexing.backbone import WIDTH, load_tokenizer
+from indexing.adapters import overlay
+from indexing.backbone import WIDTH, base_tensors, load_tokenizer
 from indexing.batches import batches
 from indexing.crossencoder import CrossEncoder, collate
 from indexing.device import pick_device
@@ -141,12 +143,12 @@ class ReadingTask:
     ) -> None:
         """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder."""
         self._settings = settings
-        self.settings: Mapping[str, object] = asdict(settings)
+        self.settings: Mapping[str, Any] = asdict(settings)
         self.data = library.describe()
         self.device = pick_device()
         torch.manual_seed(settings.seed)
         start = dict(start or {})
-        layers = {name: tensor.float() for name, tensor in start.items() if not name.startswith("head.")}
+        layers = overlay({name: tensor for name, tensor in start.items() if not name.startswith("head.")})
         self._layers = layers
         self.backbone = Adaptable(settings.rank, layers if settings.rank else None)
         if not settings.rank:
@@ -168,6 +170,8 @@ class ReadingTask:
         self.decoder.to(self.device)
         self.windower = Windower(load_tokenizer(), overlap=128)
         self._showing = Showing(settings.distractors, settings.marginal)
+        # What a frozen encoder says of a window is computed once: about 0.8 kB a token.
+        self._states: dict[tuple[int, ...], torch.Tensor] = {}
         self.order = self._order(library)
         self.chunks = -(-len(self.order) // settings.chunk)
         self._held_out = library.held_out
@@ -208,7 +212,7 @@ class ReadingTask:
         examples = [
             example
             for work, one in self.order[first : first + self._settings.chunk]
-            if (example := show(work, one, self._showing, rng)) is not None
+            if (example := show(work, one, self._showing, self._shown_by(work, one, rng))) is not None
         ]
         found = self.windower([(e.question, e.passages) for e in examples])
         lengths = [max(len(window.ids) for window in windows) for windows in found]
@@ -225,6 +229,12 @@ class ReadingTask:
                 batch.answers.append(self._answer(rng.choice(example.answers)))
             yield batch
 
+    def _shown_by(self, work: Work, one: Asked, rng: random.Random) -> random.Random:
+        """What an example is drawn by: with a frozen encoder the same one each time it is seen."""
+        if not self._settings.frozen:
+            return rng
+        return random.Random(f"{self._settings.seed}/{work.kind}/{work.name}/{one.question}")
+
     def _answer(self, text: str) -> list[int]:
         """The tokens of an answer, end token included: what stands before the answer begins is [CLS]."""
         return load_tokenizer().encode(text).ids[1:][-LONGEST:]
@@ -234,7 +244,9 @@ class ReadingTask:
         settings = self._settings
         ids, types, mask = (None if t is None else t.to(self.device) for t in collate(batch.windows))
         assert ids is not None
-        with torch.set_grad_enabled(not settings.frozen):
+        if settings.frozen:
+            hidden = self._known_states(batch.windows)
+        else:
             hidden = self.backbone.model(
                 input_ids=ids, token_type_ids=types, attention_mask=mask
             ).last_hidden_state
@@ -252,11 +264,24 @@ class ReadingTask:
             found["generate"] = settings.generate_weight * self._generate_loss(batch, hidden, ids)
         return found
 
+    @torch.no_grad()
+    def _known_states(self, windows: Sequence[Window]) -> torch.Tensor:
+        """The frozen encoder's last states, (windows, tokens, width), those seen before from memory."""
+        keys = [tuple(window.ids) for window in windows]
+        new = {key: window for key, window in zip(keys, windows, strict=True) if key not in self._states}
+        if new:
+            ids, types, mask = (None if t is None else t.to(self.device) for t in collate(list(new.values())))
+            hidden = self.backbone.model(input_ids=ids, token_type_ids=types, attention_mask=mask)
+            for key, row in zip(new, hidden.last_hidden_state, strict=True):
+                self._states[key] = row[: len(key)].half().cpu()
+        rows = [self._states[key] for key in keys]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device).float()
+
     def _generate_loss(self, batch: ReadingBatch, hidden: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
         """-log P of the answers' tokens, mean over the answers that the passages hold."""
         answerable = [i for i, right in enumerate(batch.right) if right]
         if not answerable:
-            return hidden.sum() * 0
+            return self.decoder.bias.sum() * 0  # nothing to learn from, yet something to step by
         lengths = [len(window.ids) for window in batch.windows]
         context = _context(batch.windows, ids)
         states, tokens, copied = [], [], []
@@ -284,15 +309,18 @@ class ReadingTask:
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
         tensors = {name: tensor.cpu().clone() for name, tensor in self.tensors().items()}
-        if self._settings.rank:
-            tensors |= self._layers  # adapters are beside the layers that the run began with
         decoder = copy.deepcopy(self.decoder) if self._settings.generate_weight else None
         return reading_scores(CrossEncoder(tensors, "training"), decoder, self._held_out)
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The weights of the cross-encoder and its heads."""
+        trained = self.backbone.tensors()
+        if self._layers and (self._settings.rank or self._settings.frozen):
+            # What the run began with is a part of what it leaves; adapters are added to it.
+            adapters = {name: tensor.cpu() for name, tensor in trained.items()}
+            trained = {**self._layers, **overlay(adapters, {**base_tensors(), **self._layers})}
         return {
-            **self.backbone.tensors(),
+            **trained,
             "head.weight": self.head.weight.detach(),
             "head.bias": self.head.bias.detach(),
         }

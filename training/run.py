@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from safetensors import safe_open
@@ -28,12 +28,12 @@ class RunExists(StoryQAError):
 class Task(Protocol[Batch]):
     """What is trained, on what, and how good it has become.
 
-    ``settings`` is all that a run depends on: two runs with equal settings and data see the same
-    batches. ``data`` tells per kind of text how many works and questions there are. The work is
-    cut into ``chunks``, between which a run can stop and go on.
+    ``settings`` is all that a run depends on, its ``seed`` among it: two runs with equal settings and
+    data see the same batches. ``data`` tells per kind of text how many works and questions there
+    are. The work is cut into ``chunks``, between which a run can stop and go on.
     """
 
-    settings: Mapping[str, object]
+    settings: Mapping[str, Any]
     data: Mapping[str, tuple[int, int]]
     chunks: int
     device: torch.device
@@ -93,6 +93,8 @@ class Run(Generic[Batch]):
         began, saved = time.monotonic() - self.seconds, time.monotonic()
         stops = {-(-self.task.chunks * n // validations) for n in range(1, validations + 1)}
         while self.chunk < self.task.chunks:
+            # What is dropped depends on the chunk alone: a run that goes on drops what it would have.
+            torch.manual_seed(self.task.settings["seed"] + 1_000 * self.chunk)
             for batch in self.task.batches(self.chunk):
                 self._step(batch)
             self.chunk += 1

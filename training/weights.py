@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 
 from indexing.adapters import file_hash, load_weights
 from indexing.backbone import NAME, SHA256
 from indexing.crossencoder import WEIGHTS as ENCODER_WEIGHTS
 from indexing.encoder import WEIGHTS as DENSE_WEIGHTS
+from indexing.errors import ModelError
 from readers.generate import WEIGHTS as DECODER_WEIGHTS
 
 if TYPE_CHECKING:
     from training.dense import DenseTask
     from training.reading import ReadingTask
     from training.run import Run
+    from training.works import Library
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,18 @@ class Trained:
             "seconds": round(self.seconds),
             "held_out": {name: round(score, 6) for name, score in self.scores.items()},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a card says of how weights came to be; ``settings`` are those of the run or runs."""
+
+    data: Mapping[str, tuple[int, int]]
+    seed: object
+    command: str
+    settings: str
+    time: str
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,53 @@ def load_start(folder: Path | None) -> Start:
     )
 
 
+def average(starts: Sequence[Start]) -> dict[str, torch.Tensor]:
+    """The mean of cross-encoders' weights, parameter by parameter (Wortsman et al. 2022, section 2).
+
+    Raises ModelError where they do not have the same parameters.
+    """
+    encoders = [start.encoder or {} for start in starts]
+    for other in encoders[1:]:
+        if {n: t.shape for n, t in other.items()} != {n: t.shape for n, t in encoders[0].items()}:
+            raise ModelError(
+                "the runs have different parameters, so that there is no mean; "
+                "wanted runs of: storyqa train span, of one --rank"
+            )
+    return {
+        name: torch.stack([encoder[name].float() for encoder in encoders]).mean(0) for name in encoders[0]
+    }
+
+
+def averaged_weights(folders: Sequence[Path], library: Library, out: Path, command: str) -> Trained:
+    """Write the mean of the folders' cross-encoders and its card; the held-out stories score it."""
+    from indexing.crossencoder import CrossEncoder
+    from training.choosing import reading_scores
+
+    began = time.monotonic()
+    tensors = average([load_start(folder) for folder in folders])
+    scores = reading_scores(CrossEncoder(tensors, "mean"), None, library.held_out)
+    settings = [_settings(folder / ENCODER_WEIGHTS) for folder in folders]
+    seconds = time.monotonic() - began
+    made = _Made(
+        library.describe(),
+        ", ".join(str(one.get("seed")) for one in settings),
+        command,
+        json.dumps(settings),
+        f"{seconds / 60:.0f} minutes, the runs apart",
+        scores,
+    )
+    path = _save(tensors, out / ENCODER_WEIGHTS, {"mean": settings})
+    _card(path, f"{_CROSSENCODER} The mean of the weights of {len(folders)} runs.", made)
+    return Trained((path,), seconds, scores)
+
+
+def _settings(path: Path) -> dict[str, object]:
+    """The settings that a file of weights remembers."""
+    with safe_open(path, "pt") as file:
+        found: dict[str, object] = json.loads((file.metadata() or {}).get("settings", "{}"))
+    return found
+
+
 def dense_weights(run: Run[object], command: str) -> Trained:
     """Write the encoder of the dense retriever and its card."""
     task: DenseTask = run.task  # type: ignore[assignment]
@@ -70,7 +133,7 @@ def dense_weights(run: Run[object], command: str) -> Trained:
         else f"The encoder of the dense retriever: the layers of `{NAME}` (all-MiniLM-L6-v2), trained."
     )
     path = _save(task.tensors(), run.out / DENSE_WEIGHTS, task.settings)
-    _card(path, what, run, command)
+    _card(path, what, _made(run, command))
     return Trained((path,), run.seconds, run.scores)
 
 
@@ -78,18 +141,15 @@ def reading_weights(run: Run[object], command: str) -> Trained:
     """Write the cross-encoder and, where it was trained, the decoder, with their cards."""
     task: ReadingTask = run.task  # type: ignore[assignment]
     paths = [_save(task.tensors(), run.out / ENCODER_WEIGHTS, task.settings)]
-    what = (
-        f"A cross-encoder: `{NAME}` (all-MiniLM-L6-v2) reading a question beside a passage, with a start and "
-        "an end score for every token and the relevance of every window. Embeddings are the encoder's own."
-    )
-    _card(paths[0], what, run, command)
+    made = _made(run, command)
+    _card(paths[0], _CROSSENCODER, made)
     if task.settings["generate_weight"]:
         paths.append(_save(task.decoder_tensors(), run.out / DECODER_WEIGHTS, task.settings))
         what = (
             f"A pointer-generator's decoder over the states of the cross-encoder `{ENCODER_WEIGHTS}` "
             f"(SHA-256 `{file_hash(paths[0])}`)."
         )
-        _card(paths[1], what, run, command)
+        _card(paths[1], what, made)
     return Trained(tuple(paths), run.seconds, run.scores)
 
 
@@ -101,13 +161,25 @@ def _save(tensors: Mapping[str, torch.Tensor], path: Path, settings: Mapping[str
     return path
 
 
-def _card(weights: Path, what: str, run: Run[object], command: str) -> None:
+def _made(run: Run[object], command: str) -> _Made:
+    task = run.task
+    return _Made(
+        task.data,
+        task.settings["seed"],
+        command,
+        json.dumps(task.settings),
+        f"{run.seconds / 60:.0f} minutes on {task.device.type}",
+        run.scores,
+    )
+
+
+def _card(weights: Path, what: str, made: _Made) -> None:
     """Write ``<weights>.md``: data, licences, seed, command, held-out scores and size."""
     data = "\n".join(
         f"  - {_SOURCES[kind]}: {works:,} works, {questions:,} questions"
-        for kind, (works, questions) in run.task.data.items()
+        for kind, (works, questions) in made.data.items()
     )
-    scores = "\n".join(f"  - {name}: {score:.3f}" for name, score in run.scores.items()) or "  - none"
+    scores = "\n".join(f"  - {name}: {score:.3f}" for name, score in made.scores.items()) or "  - none"
     weights.with_suffix(".md").write_text(
         f"""# {weights.name}
 
@@ -120,10 +192,10 @@ Parameters that are not in the file are those of the backbone (SHA-256 `{SHA256}
 - **Trained on half A of NarrativeQA valid** (document ids that begin with 0 to 7) where it is listed
   above: scores on that half are not clean. Nothing named val, dev or test was used, nor half B.
 - **Licence**: Apache-2.0, as the backbone
-- **Seed**: {run.task.settings["seed"]}
-- **Command**: `{command}`
-- **Settings**: `{json.dumps(run.task.settings)}`
-- **Time**: {run.seconds / 60:.0f} minutes on {run.task.device.type}
+- **Seed**: {made.seed}
+- **Command**: `{made.command}`
+- **Settings**: `{made.settings}`
+- **Time**: {made.time}
 - **Scores on held-out questions**:
 {scores}
 - **Size**: {weights.stat().st_size:,} bytes
@@ -132,6 +204,10 @@ Parameters that are not in the file are those of the backbone (SHA-256 `{SHA256}
     )
 
 
+_CROSSENCODER = (
+    f"A cross-encoder: `{NAME}` (all-MiniLM-L6-v2) reading a question beside a passage, with a start and "
+    "an end score for every token and the relevance of every window. Embeddings are the encoder's own."
+)
 _SOURCES = {
     "fairytales": "FairytaleQA train (Apache-2.0)",
     "articles": "SQuAD v1.1 train (CC BY-SA 4.0)",
