@@ -14,6 +14,7 @@ from indexing.errors import ModelError
 
 WEIGHTS = "judge.json"
 MARGIN = 0.05  # of ROUGE-L
+ABOUT = ("feel", "will")  # what is felt or will be stands in few stories word for word
 ASKED = ("why", "how", "who", "what", "where", "when", "which")
 
 
@@ -40,7 +41,7 @@ class Signals:
 
     def features(self, question: str) -> dict[str, float]:
         """The model's inputs by name."""
-        asked = question.lower().split()
+        asked = question.lower().rstrip("? ").split()
         kind = next((word for word in asked if word in ASKED), "other")
         written = float(self.written)
         found = {
@@ -58,6 +59,9 @@ class Signals:
             "written_logit_f1_spans": written * logit(self.f1_spans),
             "written_log_probability": written * max(self.log_probability, -8.0),
         }
+        for word in ABOUT:
+            if word in asked:
+                found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
         if self.alone is not None:
             found |= {"alone": 1.0, "log_alone": math.log1p(self.alone)}
         return {name: value for name, value in found.items() if value}

@@ -39,7 +39,7 @@ class Settings(BaseSettings):
     retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
     reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
     readers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(DEFAULT_READER, "overlap"),
+        default=(DEFAULT_READER, "span", "generate", "overlap"),
         description="the readers that HTTP clients may name, by full name, separated by commas",
     )
     answerable: float = Field(
