@@ -15,7 +15,7 @@ from readers.span import BackboneScorer, SpanReader
 
 SPANS = 5  # candidates of each reader
 WRITTEN = 3
-F1_WEIGHT = 8.0  # in a ranking; the one spreads about eight times as wide as the other
+F1_WEIGHT = 32.0  # in a ranking: chosen on 45 held-out questions about summaries, from 2 to 48
 
 
 class AutoReader:
