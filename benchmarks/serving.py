@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,13 @@ def questions(store: IndexStore, data: Path, count: int, books: int) -> list[Ask
     return [Ask(book, text) for book, texts in chosen for text in texts[:each]][:count]
 
 
-def serve(store: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """A server process on a free port of loopback, ready to answer, and its address."""
+def serve(
+    store: Path, workers: int = 1, settings: Mapping[str, str] | None = None
+) -> tuple[subprocess.Popen[bytes], str]:
+    """A server process on a free port of loopback, ready to answer, and its address.
+
+    ``settings`` are environment variables.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -53,11 +59,14 @@ def serve(store: Path) -> tuple[subprocess.Popen[bytes], str]:
         str(port),
         "--store",
         str(store),
+        "--workers",
+        str(workers),
     ]
     server = subprocess.Popen(
         [sys.executable, *command],
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-        stdout=subprocess.DEVNULL,  # the log of every request
+        env={**os.environ, "HF_HUB_OFFLINE": "1", **(settings or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # the log of every request
     )
     address = f"http://127.0.0.1:{port}"
     for _ in range(600):

@@ -61,12 +61,15 @@ class BookIndex:
     """An immutable build, bound to the files it was opened from even after the store replaced them.
 
     Opening checks the manifest and every file's size, and maps the files; nothing is read until it
-    is used. Threads may share an index. Raises IndexMismatch, which names the command that repairs it.
+    is used. An index that is ``held`` is read into memory instead, and every file's SHA-256 is checked:
+    a mapped file that is damaged later would change the answers, or end the process where it was cut
+    short. Threads may share an index. Raises IndexMismatch, which names the command that repairs it.
     """
 
-    def __init__(self, directory: Path, id: str) -> None:
+    def __init__(self, directory: Path, id: str, held: bool = False) -> None:
         self.manifest = read_manifest(directory, id)
-        self._files = {name: self._map(directory / name) for name in self.manifest.files}
+        bring = self._hold if held else self._map
+        self._files = {name: bring(directory / name) for name in self.manifest.files}
         counts = self.manifest.counts
         bounds = self._array("passages", "<i8", (counts.passages, 2))
         self.passages = PassageTable(bounds, self.manifest)
@@ -150,17 +153,30 @@ class BookIndex:
         return problems
 
     def _map(self, path: Path) -> NDArray[np.uint8]:
-        import numpy as np
-
-        wanted = self.manifest.files[path.name].bytes
         try:
             with path.open("rb") as file:
                 mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
         except (OSError, ValueError) as error:  # an empty file cannot be mapped
             raise self.manifest.mismatch(f"{path.name} cannot be read ({error})") from error
-        if len(mapped) != wanted:
-            raise self.manifest.mismatch(f"{path.name} has {len(mapped)} bytes, wanted {wanted}")
-        return np.frombuffer(mapped, dtype=np.uint8)
+        return self._sized(path.name, mapped)
+
+    def _hold(self, path: Path) -> NDArray[np.uint8]:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise self.manifest.mismatch(f"{path.name} cannot be read ({error})") from error
+        file = self._sized(path.name, content)
+        if hashlib.sha256(content).hexdigest() != self.manifest.files[path.name].sha256:
+            raise self.manifest.mismatch(f"{path.name} is damaged (its SHA-256 differs)")
+        return file
+
+    def _sized(self, name: str, content: mmap | bytes) -> NDArray[np.uint8]:
+        import numpy as np
+
+        wanted = self.manifest.files[name].bytes
+        if len(content) != wanted:
+            raise self.manifest.mismatch(f"{name} has {len(content)} bytes, wanted {wanted}")
+        return np.frombuffer(content, dtype=np.uint8)
 
     def _array(self, name: str, dtype: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
         """The mapped npy file ``name`` as an array, of the dtype and shape wanted where they are given."""

@@ -58,9 +58,12 @@ class IndexStore:
             raise _unreadable(id, f"{self._pointer(id)} names no build")
         return name
 
-    def open(self, id: str) -> BookIndex:
-        """The book's current index; raises UnknownBook, or IndexMismatch with the command that repairs it."""
-        return self._read(id, lambda directory: BookIndex(directory, id))
+    def open(self, id: str, held: bool = False) -> BookIndex:
+        """The book's current index; raises UnknownBook, or IndexMismatch with the command that repairs it.
+
+        One that is ``held`` is read into memory and checked as a whole, as ``BookIndex`` has it.
+        """
+        return self._read(id, lambda directory: BookIndex(directory, id, held))
 
     def manifest(self, id: str) -> Manifest:
         """What the book's current index says about itself; raises as ``open`` does."""

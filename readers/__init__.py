@@ -19,6 +19,8 @@ READERS: dict[str, str] = {
     "chat": "readers.chat:ChatReader",
 }
 DEFAULT_READER = "auto"
+# Whose models run behind an address: what they answer may change from one time to the next.
+ELSEWHERE = frozenset({"chat"})
 
 _opened: dict[tuple[object, ...], Reader] = {}
 _opening = threading.Lock()

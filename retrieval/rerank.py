@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from indexing.crossencoder import CrossEncoder, load_crossencoder
+from indexing.crossencoder import CrossEncoder, WindowRead, load_crossencoder
 from indexing.index import BookIndex
+from indexing.windows import Window
 from retrieval.hits import Hit, Retriever
 from retrieval.hybrid import HybridRetriever
 from retrieval.ranking import check_count
@@ -33,27 +35,62 @@ class RerankRetriever:
         """By default the hybrid retriever and the shipped cross-encoder; raises as they do."""
         self._index = index
         self._first = HybridRetriever(index) if first is None else first
-        self._encoder = load_crossencoder() if encoder is None else encoder
+        self.encoder = load_crossencoder() if encoder is None else encoder
         self._candidates = candidates
         self._first_weight = first_weight
 
     def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
         """See ``Retriever.search``."""
+        [ordered] = rerank([self.first(questions, k, before)])
+        return ordered
+
+    def first(self, questions: Sequence[str], k: int, before: int | None = None) -> First:
+        """The first step alone, for ``rerank`` to go on from."""
         check_count(k)
-        found = self._first.search(questions, max(k, self._candidates), before)
+        return First(self, questions, self._first.search(questions, max(k, self._candidates), before), k)
+
+    def windows(self, questions: Sequence[str], found: Sequence[Sequence[Hit]]) -> list[list[Window]]:
+        """What of the candidates is to be read beside each question."""
         texts = [
             [self._index.text(hit.passage.start, hit.passage.end) for hit in hits[: self._candidates]]
             for hits in found
         ]
-        cut = self._encoder.windows(list(zip(questions, texts, strict=True)))
-        reads = iter(self._encoder.read([window for windows in cut for window in windows]))
-        results = []
-        for hits, windows in zip(found, cut, strict=True):
-            relevance = [-1e3] * min(len(hits), self._candidates)  # a passage of blanks has no window
-            for window in windows:
-                relevance[window.passage] = max(relevance[window.passage], next(reads).relevance)
-            results.append(_reordered(hits, relevance, self._first_weight)[:k])
-        return results
+        return self.encoder.windows(list(zip(questions, texts, strict=True)))
+
+    def ordered(
+        self, hits: Sequence[Hit], windows: Sequence[Window], reads: Iterator[WindowRead]
+    ) -> list[Hit]:
+        """One question's hits by what its ``windows`` say, best first."""
+        relevance = [-1e3] * min(len(hits), self._candidates)  # a passage of blanks has no window
+        for window in windows:
+            relevance[window.passage] = max(relevance[window.passage], next(reads).relevance)
+        return _reordered(hits, relevance, self._first_weight)
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """What the first step found in one book for some questions, ``k`` of which are wanted in the end."""
+
+    retriever: RerankRetriever
+    questions: Sequence[str]
+    found: list[list[Hit]]
+    k: int
+
+
+def rerank(firsts: Sequence[First]) -> list[list[list[Hit]]]:
+    """The second step, for many books at once: their passages are read in common batches."""
+    cut = [first.retriever.windows(first.questions, first.found) for first in firsts]
+    by_encoder: dict[CrossEncoder, list[Window]] = defaultdict(list)
+    for first, of_book in zip(firsts, cut, strict=True):
+        by_encoder[first.retriever.encoder] += [window for windows in of_book for window in windows]
+    reads = {encoder: iter(encoder.read(windows)) for encoder, windows in by_encoder.items()}
+    return [
+        [
+            first.retriever.ordered(hits, windows, reads[first.retriever.encoder])[: first.k]
+            for hits, windows in zip(first.found, of_book, strict=True)
+        ]
+        for first, of_book in zip(firsts, cut, strict=True)
+    ]
 
 
 def _reordered(hits: Sequence[Hit], relevance: Sequence[float], first_weight: float) -> list[Hit]:

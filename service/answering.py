@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,10 @@ from readers.nearest import nearest_sentence
 from readers.reading import Answer, Reader, Reading
 from retrieval import RETRIEVERS
 from retrieval.hits import Hit
+from retrieval.rerank import First, RerankRetriever, rerank
 from service.asking import ANSWERABLE, Ask, before_offset
 from service.citing import Evidence, chapter_at, cite
+from service.laps import Laps
 from service.opening import OpenBooks, configured_reader
 
 if TYPE_CHECKING:
@@ -27,7 +28,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-__all__ = ["Ask", "BookQA", "Candidate", "CitedAnswer", "Evidence", "Found", "PassageRead", "book_qa"]
+OPEN_BYTES = 2**30
+
+__all__ = [
+    "Ask",
+    "BookQA",
+    "Candidate",
+    "CitedAnswer",
+    "Evidence",
+    "Found",
+    "PassageRead",
+    "Searched",
+    "book_qa",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,14 @@ class Found:
     def reading(self) -> Reading:
         """What the reader is given."""
         return Reading(self.ask.question, self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was found for one question, and what the steps took of the batch it was in."""
+
+    found: Found
+    timings_ms: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +103,8 @@ class CitedAnswer:
     ``answerable`` is False there, and where the confidence is so low that the book may not say; the
     best guess is given all the same. ``note`` is the best candidate's. ``candidates`` are the best
     answers, this one first; ``passages`` those read, in story order. ``versions`` names the index,
-    retriever and reader; ``timings_ms`` are the wall times of the steps ``search``, ``read``, ``cite``
-    and their ``total``, each of the whole batch the question was in.
+    retriever and reader; ``timings_ms`` are the wall times of the steps (``laps.STEPS``) and their
+    ``total``, each of the whole batch the question was in.
     """
 
     text: str
@@ -101,22 +122,24 @@ class BookQA:
     """Answers questions about the books of one store.
 
     ``answer_many`` is ``find``, ``read`` and ``cite`` in a row; each can be called, and timed, by
-    itself. Books stay open, ``open_books`` of them at most, and a book that was indexed again is
-    opened again. An answer is called answerable from the confidence ``answerable`` on. ``settings``
-    are those that ``open_reader`` is given for readers of a kind, such as the key for ``chat``. The
-    models are not guarded: call from one thread at a time.
+    itself. Books stay open, as many as ``open_bytes`` of index files hold, and a book that was indexed
+    again is opened again. ``held`` reads them into memory and checks them, for a process that serves
+    longer than it can trust the disk. An answer is called answerable from the confidence ``answerable``
+    on. ``settings`` are those that ``open_reader`` is given for readers of a kind, such as the key for
+    ``chat``. The models are not guarded: call from one thread at a time.
     """
 
     def __init__(
         self,
         store: IndexStore,
         *,
-        open_books: int = 32,
+        open_bytes: int = OPEN_BYTES,
+        held: bool = False,
         answerable: float = ANSWERABLE,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.store = store
-        self._books = OpenBooks(store, open_books)
+        self._books = OpenBooks(store, open_bytes, held)
         self._answerable = answerable
         self._settings = settings or {}
 
@@ -154,39 +177,50 @@ class BookQA:
         Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
         index and ``ModelError`` for models that cannot be loaded.
         """
-        began = time.perf_counter()
-        found = self.find(asks)
-        searched = time.perf_counter()
+        laps = Laps()
+        found = self.find(asks, laps)
         answers = self.read(found)
-        read = time.perf_counter()
+        laps.end("read")
         candidates = [self.cite(*pair) for pair in zip(found, answers, strict=True)]
-        ended = time.perf_counter()
-        seconds = {
-            "search": searched - began,
-            "read": read - searched,
-            "cite": ended - read,
-            "total": ended - began,
-        }
+        laps.end("cite")
         return [
-            self._cited(one, best, {step: round(1000 * s, 3) for step, s in seconds.items()})
-            for one, best in zip(found, candidates, strict=True)
+            self._cited(one, best, laps.timings_ms()) for one, best in zip(found, candidates, strict=True)
         ]
 
-    def find(self, asks: Sequence[Ask]) -> list[Found]:
-        """The passages for each question; questions to one book are searched in one call."""
+    def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
+        """The passages for each question alone, in order; raises as ``answer_many`` does."""
+        laps = Laps()
+        return [Searched(found, laps.timings_ms()) for found in self.find(asks, laps)]
+
+    def find(self, asks: Sequence[Ask], laps: Laps | None = None) -> list[Found]:
+        """The passages for each question; questions to one book are searched in one call.
+
+        What a reranker reads is read for all books in one call. ``laps`` are told the steps ``search``
+        and, where there is one, ``rerank``. Raises as ``answer_many`` does.
+        """
+        laps = laps or Laps()
         # Once per book: one batch must not see two builds of it.
         books = {book_id: self._books.get(book_id) for book_id in {ask.book_id for ask in asks}}
         groups: dict[tuple[str, str, int, int | None], list[int]] = defaultdict(list)
         for i, ask in enumerate(asks):
             before = before_offset(ask.before, books[ask.book_id].index.characters)
             groups[ask.book_id, ask.retriever, ask.k, before].append(i)
-        found: dict[int, Found] = {}
-        for (book_id, retriever, k, before), members in groups.items():
-            book = books[book_id]
-            hits = book.retriever(retriever).search([asks[i].question for i in members], k, before)
-            for i, of_one in zip(members, hits, strict=True):
-                found[i] = _found(asks[i], book.index, before, of_one)
-        return [found[i] for i in range(len(asks))]
+        hits: dict[int, list[Hit]] = {}
+        firsts: list[tuple[list[int], First]] = []
+        for (book_id, name, k, before), members in groups.items():
+            retriever = books[book_id].retriever(name)
+            questions = [asks[i].question for i in members]
+            if isinstance(retriever, RerankRetriever):
+                firsts.append((members, retriever.first(questions, k, before)))
+            else:
+                hits.update(zip(members, retriever.search(questions, k, before), strict=True))
+        laps.end("search")
+        if firsts:
+            for (members, _), ordered in zip(firsts, rerank([first for _, first in firsts]), strict=True):
+                hits.update(zip(members, ordered, strict=True))
+            laps.end("rerank")
+        resolved = {i: before for (_, _, _, before), members in groups.items() for i in members}
+        return [_found(ask, books[ask.book_id].index, resolved[i], hits[i]) for i, ask in enumerate(asks)]
 
     def read(self, found: Sequence[Found]) -> list[list[Answer]]:
         """The reader's answers to each question, best first; none where nothing was found."""
@@ -231,11 +265,12 @@ class BookQA:
         return configured_reader(name, self._settings)
 
 
-def book_qa(settings: Settings) -> BookQA:
-    """The object that answers, over the store and with the limits of ``settings``."""
+def book_qa(settings: Settings, held: bool = False) -> BookQA:
+    """The object that answers, over the store and with the limits of ``settings``; ``held`` as there."""
     return BookQA(
         IndexStore(settings.store),
-        open_books=settings.open_books,
+        open_bytes=settings.open_mb * 2**20,
+        held=held,
         answerable=settings.answerable,
         settings=settings.of_readers(),
     )

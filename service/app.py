@@ -7,18 +7,28 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
 
 from indexing.errors import StoryQAError
 from indexing.tables import UnknownName
 from service import problems
 from service.answering import Ask, book_qa
 from service.asking import BadRequest
-from service.batching import Batcher
+from service.load.batching import Batcher
+from service.load.caching import AnswerCache
+from service.load.connection import while_connected
+from service.load.queueing import ANSWER, SEARCH, Task
+from service.load.tasks import task
+from service.observing.layer import Observer, Observing
+from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
+from service.observing.metrics import Metrics
+from service.observing.tracing import Tracer
 from service.opening import manifests
 from service.schemas import (
     MOST_QUESTIONS,
@@ -30,6 +40,7 @@ from service.schemas import (
     SearchRequest,
     SearchResponse,
     TextOut,
+    Version,
 )
 from service.settings import Settings
 from service.version import installed_version
@@ -42,14 +53,20 @@ router = APIRouter()
 class Service:
     """What the calls share: the settings, the object that answers, and how far it is with loading."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, shared_metrics: Path | None = None) -> None:
         self.settings = settings
-        self.qa = book_qa(settings)
+        self.qa = book_qa(settings, held=True)
+        tracer = None if settings.traces is None else Tracer(settings.traces)
+        self.observer = Observer(Metrics(shared_metrics), tracer)
         self.batcher = Batcher(
             self.qa,
             wait_s=settings.batch_wait_ms / 1000,
-            largest=settings.batch_size,
+            tokens=settings.batch_tokens,
             most_waiting=settings.most_waiting,
+            longest_wait_s=settings.longest_wait_s,
+            deadline_s=settings.deadline_s,
+            cache=AnswerCache(settings.answer_cache_mb * 2**20),
+            watch=self.observer,
         )
         self.missing: str | None = "the models are still being loaded"
 
@@ -65,7 +82,7 @@ class Service:
             log.info("ready after %.1f s", time.perf_counter() - began)
             self.missing = None
 
-    def ask(self, request: SearchRequest) -> Ask:
+    def task(self, work: str, request: SearchRequest) -> Task:
         """The request with the server's choices filled in; raises ours for what cannot be answered."""
         given = request.model_dump(exclude_none=True)
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
@@ -73,17 +90,30 @@ class Service:
         if ask.reader not in allowed:
             raise UnknownName("reader", ask.reader, allowed)
         self.qa.check(ask)
-        return ask
+        return task(work, ask, self.qa.open(ask.book_id).manifest)
 
-    def asks(self, requests: Sequence[SearchRequest]) -> list[Ask]:
-        """The same for a list; raises ``BadItem`` for the first that cannot be answered."""
-        asks = []
+    def tasks(self, requests: Sequence[SearchRequest]) -> list[Task]:
+        """Answers to a list; raises ``BadItem`` for the first that cannot be given."""
+        tasks = []
         for item, request in enumerate(requests):
             try:
-                asks.append(self.ask(request))
+                tasks.append(self.task(ANSWER, request))
             except StoryQAError as error:
                 raise problems.BadItem(item, error) from error
-        return asks
+        return tasks
+
+    async def answers(self, request: Request, tasks: Sequence[Task]) -> list[AnswerResponse]:
+        """The answers to ``tasks``, for as long as the client of ``request`` waits for them."""
+        self.note(request, tasks)
+        answers = await while_connected(request, self.batcher.answer(tasks))
+        for cited in answers:
+            self.observer.metrics.answered(cited.answerable)
+        return [AnswerResponse.of(cited) for cited in answers]
+
+    def note(self, request: Request, tasks: Sequence[Task]) -> None:
+        """Have the log tell what was asked, where the settings want it."""
+        if self.settings.log_questions:
+            request.state.logged = {"questions": [one.ask.question for one in tasks]}
 
 
 def _service(request: Request) -> Service:
@@ -93,32 +123,33 @@ def _service(request: Request) -> Service:
 
 
 TheService = Annotated[Service, Depends(_service)]
+_FAILURES = (400, 404, 422, 500, 502, 503, 504)
 
 
-@router.post("/answer", responses=problems.responses(400, 404, 422, 500, 502, 503), tags=["questions"])
-async def answer(request: AnswerRequest, service: TheService) -> AnswerResponse:
+@router.post("/answer", responses=problems.responses(*_FAILURES), tags=["questions"])
+async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse:
     """Answer one question and cite the place in the book."""
-    [cited] = await service.batcher.answer([await run_in_threadpool(service.ask, request)])
-    return AnswerResponse.of(cited)
+    ready = await run_in_threadpool(service.task, ANSWER, asked)
+    [response] = await service.answers(request, [ready])
+    return response
 
 
-@router.post("/answers", responses=problems.responses(400, 404, 422, 500, 502, 503), tags=["questions"])
+@router.post("/answers", responses=problems.responses(*_FAILURES), tags=["questions"])
 async def answers(
-    requests: Annotated[list[AnswerRequest], Body(min_length=1, max_length=MOST_QUESTIONS)],
+    asked: Annotated[list[AnswerRequest], Body(min_length=1, max_length=MOST_QUESTIONS)],
+    request: Request,
     service: TheService,
 ) -> list[AnswerResponse]:
     """Answer a list of questions, in order; none is answered where one of them cannot be."""
-    asks = await run_in_threadpool(service.asks, requests)
-    return [AnswerResponse.of(cited) for cited in await service.batcher.answer(asks)]
+    return await service.answers(request, await run_in_threadpool(service.tasks, asked))
 
 
-@router.post("/search", responses=problems.responses(400, 404, 422, 500, 503), tags=["questions"])
-async def search(request: SearchRequest, service: TheService) -> SearchResponse:
+@router.post("/search", responses=problems.responses(400, 404, 422, 500, 503, 504), tags=["questions"])
+async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
-    ask = await run_in_threadpool(service.ask, request)
-    began = time.perf_counter()
-    [found] = await service.batcher.run(service.qa.find, [ask])
-    return SearchResponse.of(found, time.perf_counter() - began)
+    ready = await run_in_threadpool(service.task, SEARCH, asked)
+    service.note(request, [ready])
+    return SearchResponse.of(await while_connected(request, service.batcher.search(ready)))
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])
@@ -172,20 +203,42 @@ async def readyz(service: TheService) -> Health:
     return Health(status="ready")
 
 
+@router.get("/version", tags=["state"])
+async def version(service: TheService) -> Version:
+    """Which storyqa this is, and what it answers with where a question does not say."""
+    settings = service.settings
+    return Version(version=installed_version(), retriever=settings.retriever, reader=settings.reader)
+
+
+@router.get("/metrics", include_in_schema=False)
+def metrics(service: TheService) -> Response:
+    """What Prometheus wants to know."""
+    return Response(service.observer.metrics.exposition(), media_type=METRICS_TYPE)
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service = app.state.service
     service.batcher.start()
     warming = asyncio.create_task(service.warm())  # meanwhile /healthz answers
+    if app.state.listens_warm:
+        await warming
     try:
         yield
     finally:
         await service.batcher.close()
         warming.cancel()
+        await asyncio.to_thread(service.observer.close)
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The service over the store that ``settings`` names."""
+def create_app(
+    settings: Settings, *, shared_metrics: Path | None = None, listens_warm: bool = False
+) -> FastAPI:
+    """The service over the store that ``settings`` names.
+
+    Processes that answer at one socket count together in the folder ``shared_metrics``, and each
+    ``listens_warm``: it takes no request before its models are loaded, for the others can.
+    """
     app = FastAPI(
         title="storyqa",
         summary="Answers questions about whole books and cites the exact place.",
@@ -193,9 +246,11 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=_lifespan,
         redirect_slashes=False,
     )
-    app.state.service = Service(settings)
+    service = app.state.service = Service(settings, shared_metrics)
+    app.state.listens_warm = listens_warm
     app.include_router(router)
     problems.install(app)
+    app.add_middleware(Observing, observer=service.observer)  # last: the outermost
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

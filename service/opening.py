@@ -1,9 +1,9 @@
-"""What is open: the books last used, each in its current build, and the readers as configured."""
+"""What is open: the books used last, as many as fit, in their current builds, and readers as configured."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,25 +33,61 @@ class OpenBook:
 
 
 class OpenBooks:
-    """Opens books on first use and keeps the ``most`` last used; safe to call from several threads."""
+    """Opens books on first use and keeps those used last.
 
-    def __init__(self, store: IndexStore, most: int) -> None:
+    They are kept up to ``most_bytes`` of index files, one book at least. Books that are ``held`` are
+    read into memory and checked when they are opened, so that damage to their files can never reach an
+    answer; others are mapped. Safe to call from several threads.
+    """
+
+    def __init__(self, store: IndexStore, most_bytes: int, held: bool = False) -> None:
         self._store = store
-        self._most = most
+        self._most_bytes = most_bytes
+        self._held = held
         self._open: OrderedDict[str, OpenBook] = OrderedDict()
         self._lock = threading.Lock()
+        self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def bytes(self) -> int:
+        """What the files of the open books come to."""
+        with self._lock:
+            return sum(book.index.manifest.bytes for book in self._open.values())
 
     def get(self, book_id: str) -> OpenBook:
         """The book in its current build; raises ``UnknownBook`` and ``IndexMismatch``."""
-        with self._lock:
+        try:
             build = self._store.current(book_id)
+        except UnknownBook:
+            with self._lock:  # a book that was removed takes no more room
+                self._open.pop(book_id, None)
+            raise
+        book = self._kept(book_id, build)
+        if book is None:
+            with self._lock:
+                opening = self._opening[book_id]
+            with opening:  # one book's alone: others need not wait for a long one
+                book = self._kept(book_id, build) or self._keep(book_id, build)
+        return book
+
+    def _kept(self, book_id: str, build: str) -> OpenBook | None:
+        with self._lock:
             book = self._open.get(book_id)
             if book is None or book.build != build:
-                book = self._open[book_id] = OpenBook(build, self._store.open(book_id))
+                return None
             self._open.move_to_end(book_id)
-            while len(self._open) > self._most:
-                self._open.popitem(last=False)
             return book
+
+    def _keep(self, book_id: str, build: str) -> OpenBook:
+        book = OpenBook(build, self._store.open(book_id, self._held))
+        with self._lock:
+            self._open[book_id] = book
+            self._open.move_to_end(book_id)
+            size = sum(kept.index.manifest.bytes for kept in self._open.values())
+            while size > self._most_bytes and len(self._open) > 1:
+                _, dropped = self._open.popitem(last=False)
+                size -= dropped.index.manifest.bytes
+        return book
 
 
 def configured_reader(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Reader:

@@ -17,11 +17,15 @@ from starlette.responses import Response
 from indexing.errors import EndpointError, StoryQAError, UnknownBook
 from indexing.tables import UnknownName
 from service.asking import BadRequest
-from service.batching import Overloaded
+from service.load.batching import DeadlinePassed
+from service.load.connection import ClientGone
+from service.load.queueing import Overloaded
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+CLIENT_GONE = 499  # as nginx has it
+_RETRY_AFTER_S = 2  # where the error does not know better
 
 
 class NotReady(StoryQAError):
@@ -98,11 +102,10 @@ def document_media_type(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` with a problem."""
+    """Answer every error that ``app`` knows with a problem; for others there is ``unexpected``."""
     app.add_exception_handler(StoryQAError, _on_our_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_unexpected_error)
 
 
 def _problem(status: int, detail: str, kind: str | None = None, **more: Any) -> Problem:
@@ -129,6 +132,8 @@ def problem_of(error: StoryQAError) -> Problem:
                 for culprit in problem.errors or ()
             ]
             return problem.model_copy(update={"detail": detail, "errors": culprits or None})
+        case DeadlinePassed():
+            return _problem(504, detail, "deadline-passed")
         case Overloaded() | NotReady():
             return _problem(503, detail, "not-ready" if isinstance(error, NotReady) else "overloaded")
         case EndpointError():
@@ -141,8 +146,11 @@ def problem_of(error: StoryQAError) -> Problem:
 
 async def _on_our_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, StoryQAError)
+    if isinstance(error, ClientGone):
+        return Response(status_code=CLIENT_GONE)  # nobody reads it; the log and the metrics tell it apart
     problem = problem_of(error)
-    return ProblemResponse(problem, {"Retry-After": "2"} if problem.status == 503 else None)
+    retry_after_s = getattr(error, "retry_after_s", _RETRY_AFTER_S)
+    return ProblemResponse(problem, {"Retry-After": str(retry_after_s)} if problem.status == 503 else None)
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
@@ -176,6 +184,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return ProblemResponse(_problem(error.status_code, detail), dict(error.headers or {}))
 
 
-async def _on_unexpected_error(request: Request, error: Exception) -> Response:
-    # Starlette raises it again after this answer, so the server's log has the whole of it.
-    return ProblemResponse(_problem(500, f"an unexpected {type(error).__name__}; the server's log has more"))
+def unexpected(error: Exception) -> Response:
+    """The answer where something failed that nobody thought of; the log has the whole of it."""
+    detail = f"an unexpected {type(error).__name__}; the server's log has more under this X-Request-ID"
+    return ProblemResponse(_problem(500, detail))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from indexing.manifest import Manifest
-from service.answering import CitedAnswer, Found, passages_read
+from service.answering import CitedAnswer, Searched, passages_read
 from service.asking import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
 
 MOST_QUESTIONS = 256
@@ -132,7 +132,7 @@ class AnswerResponse(BaseModel):
             "candidates": [_CANDIDATE],
             "passages": [_PASSAGE],
             "versions": _VERSIONS | {"reader": "span"},
-            "timings_ms": {"search": 2.1, "read": 48.0, "cite": 0.2, "total": 50.3},
+            "timings_ms": {"search": 2.1, "rerank": 31.0, "read": 17.0, "cite": 0.2, "total": 50.3},
         }
     )
 
@@ -180,17 +180,18 @@ class SearchResponse(BaseModel):
         {
             "hits": [_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"}],
             "versions": _VERSIONS,
-            "timings_ms": {"search": 2.1},
+            "timings_ms": {"search": 2.1, "rerank": 31.0, "total": 33.1},
         }
     )
 
     hits: list[HitOut]
     versions: dict[str, str]
-    timings_ms: dict[str, float]
+    timings_ms: dict[str, float] = Field(description="Of the whole batch that the question was in.")
 
     @classmethod
-    def of(cls, found: Found, seconds: float) -> SearchResponse:
-        """The response for what one question found in ``seconds``."""
+    def of(cls, searched: Searched) -> SearchResponse:
+        """The response for what was found for one question."""
+        found = searched.found
         return cls(
             hits=[
                 HitOut(
@@ -204,7 +205,7 @@ class SearchResponse(BaseModel):
                 for hit in passages_read(found.index, found.hits)
             ],
             versions={"index": found.index.version, "retriever": found.ask.retriever},
-            timings_ms={"search": round(1000 * seconds, 3)},
+            timings_ms=searched.timings_ms,
         )
 
 
@@ -310,3 +311,13 @@ class Health(BaseModel):
     model_config = _example({"status": "ready"})
 
     status: str
+
+
+class Version(BaseModel):
+    """Which storyqa this is."""
+
+    model_config = _example({"version": "0.2.0", "retriever": "rerank", "reader": "span"})
+
+    version: str
+    retriever: str = Field(description="Used where a question names none.")
+    reader: str = Field(description="Used where a question names none.")

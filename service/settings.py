@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -52,9 +52,23 @@ class Settings(BaseSettings):
     batch_wait_ms: float = Field(
         default=3.0, ge=0, le=1000, description="how long a question waits for others"
     )
-    batch_size: int = Field(default=32, ge=1, le=1024, description="the most questions read in one batch")
+    batch_tokens: int = Field(default=16384, ge=1, description="about how many tokens are read in one batch")
     most_waiting: int = Field(default=1024, ge=1, description="the most that may wait; more are refused")
-    open_books: int = Field(default=32, ge=1, description="the most books held open at once")
+    longest_wait_s: float = Field(
+        default=10.0, gt=0, description="the longest that a question may be expected to wait; else refused"
+    )
+    deadline_s: float = Field(
+        default=120.0, gt=0, le=3600, description="the most that a request may take from its arrival on"
+    )
+    answer_cache_mb: int = Field(
+        default=64, ge=0, description="the most megabytes of answers kept; 0 for none"
+    )
+    log_format: Literal["text", "json"] = Field(default="text", description="how the server's log is written")
+    log_questions: bool = Field(default=False, description="log the text of questions")
+    traces: str | None = Field(
+        default=None, description="the OTLP/HTTP address that traces are sent to; needs the extra otel"
+    )
+    open_mb: int = Field(default=1024, ge=1, description="the most megabytes of indexes held open at once")
     debug: bool = Field(default=False, description="show the whole of an unexpected error")
 
     @field_validator("readers", mode="before")

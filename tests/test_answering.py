@@ -168,7 +168,7 @@ def test_a_book_indexed_again_is_opened_again_and_a_removed_one_is_unknown(tmp_p
 
 
 def test_answers_are_the_same_when_books_are_closed_for_others(shelf_store: IndexStore, qa: BookQA) -> None:
-    narrow = BookQA(shelf_store, open_books=1)
+    narrow = BookQA(shelf_store, open_bytes=1)
     asks = [ASKS[i] for i in (0, 4, 7, 1, 5, 8, 2)]
     assert [untimed(narrow.answer(ask)) for ask in asks] == [untimed(one) for one in qa.answer_many(asks)]
 

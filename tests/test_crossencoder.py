@@ -15,7 +15,7 @@ from indexing.build import BuildSettings, build_book
 from indexing.crossencoder import CrossEncoder, load_crossencoder
 from indexing.index import BookIndex
 from indexing.store import IndexStore
-from retrieval.rerank import FIRST_WEIGHT, RerankRetriever
+from retrieval.rerank import FIRST_WEIGHT, RerankRetriever, rerank
 from retrieval.sparse import Bm25Retriever
 
 NOVEL = novel(words=2_000)
@@ -26,9 +26,11 @@ class Counting(CrossEncoder):
     """Counts the windows that are put through the model."""
 
     passes = 0
+    calls = 0
 
     def _read(self, windows):  # type: ignore[no-untyped-def]
         self.passes += len(windows)
+        self.calls += 1
         return super()._read(windows)
 
 
@@ -92,3 +94,24 @@ def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: Book
         assert hit.score == pytest.approx(relevance + FIRST_WEIGHT * first[hit.passage])
     scores = [hit.score for hit in after]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_many_searches_are_reranked_in_one_reading_as_each_alone(
+    index: BookIndex, tensors: dict[str, torch.Tensor]
+) -> None:
+    asked = questions(NOVEL, 4)
+    together, alone = Counting(tensors, "test"), Counting(tensors, "test")
+    searches = [(asked[:2], 3, None), (asked[2:3], 8, index.characters // 2), (asked[3:], 1, None)]
+
+    def retriever(encoder: CrossEncoder) -> RerankRetriever:
+        return RerankRetriever(index, Bm25Retriever(index), encoder, candidates=5)
+
+    at_once = rerank([retriever(together).first(*search) for search in searches])
+    one_by_one = [retriever(alone).search(*search) for search in searches]
+    assert together.calls == 1 < alone.calls
+    for (_, k, _), of_search, wanted in zip(searches, at_once, one_by_one, strict=True):
+        for hits, same in zip(of_search, wanted, strict=True):
+            assert len(hits) == k
+            assert [hit.passage for hit in hits] == [hit.passage for hit in same]
+            assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in same], abs=1e-2)
+    assert rerank([]) == []

@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import shelf
-import uvicorn
 from chat_server import chatting, parrot, refuses, says
+from server import problem, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.answering import Ask, BookQA
-from service.app import create_app
-from service.batching import Batcher, Overloaded
 from service.schemas import AnswerResponse
 from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 
 
-@contextmanager
-def serving(settings: Settings) -> Iterator[httpx.Client]:
-    """A client of a server that runs in a thread of its own, on a free port."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="warning"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                assert thread.is_alive(), "the server ended before it was ready"
-                time.sleep(0.01)
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=60
-            ) as client:
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
-            assert not thread.is_alive(), "the server did not stop"
-
-
 @pytest.fixture(scope="module")
 def client(shelf_store: IndexStore) -> Iterator[httpx.Client]:
     with serving(Settings(store=shelf_store.root, retriever="bm25", reader="overlap")) as client:
         yield client
-
-
-def problem(response: httpx.Response, status: int) -> dict[str, Any]:
-    """The problem document that the response must be."""
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    content = response.json()
-    assert content["status"] == status
-    assert set(content) >= {"type", "title", "status", "detail"}
-    assert "Traceback" not in response.text
-    return dict(content)
 
 
 def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
@@ -389,16 +350,6 @@ def test_the_service_becomes_ready_and_is_alive_meanwhile(client: httpx.Client) 
     wait_until_ready(client)
 
 
-def wait_until_ready(client: httpx.Client) -> None:
-    """Return once the service is ready; until then it must say so with a problem."""
-    deadline = time.monotonic() + 60
-    while (response := client.get("/readyz")).status_code == 503:
-        problem(response, 503)
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert response.json() == {"status": "ready"}
-
-
 def test_a_service_whose_reader_cannot_be_loaded_lives_and_says_why(shelf_store: IndexStore) -> None:
     settings = Settings(store=shelf_store.root, retriever="bm25", reader="span:no/such/folder")
     with serving(settings) as client:
@@ -421,6 +372,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
         "/books/{book_id}/text",
         "/healthz",
         "/readyz",
+        "/version",
     }
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
@@ -448,78 +400,3 @@ def test_the_documented_example_questions_are_valid(client: httpx.Client) -> Non
     for path, name in (("/answer", "AnswerRequest"), ("/search", "SearchRequest")):
         [example] = schemas[name]["examples"]
         assert client.post(path, json=example | {"book_id": "lantern"}).status_code == 200
-
-
-class Recording(BookQA):
-    """The real thing, and how many questions each batch held."""
-
-    def __init__(self, store: IndexStore) -> None:
-        super().__init__(store)
-        self.sizes: list[int] = []
-
-    def answer_many(self, asks: Any) -> Any:
-        self.sizes.append(len(asks))
-        return super().answer_many(asks)
-
-
-ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
-
-
-def test_questions_that_arrive_together_are_read_in_one_batch(shelf_store: IndexStore) -> None:
-    qa = Recording(shelf_store)
-
-    async def ask_all() -> list[str]:
-        batcher = Batcher(qa, wait_s=0.05, largest=8)
-        batcher.start()
-        try:
-            answers = await asyncio.gather(*(batcher.answer([ask]) for ask in ASKS))
-        finally:
-            await batcher.close()
-        return [cited.text for [cited] in answers]
-
-    assert asyncio.run(ask_all()) == [cited.text for cited in BookQA(shelf_store).answer_many(ASKS)]
-    assert qa.sizes == [8, 2]
-
-
-def test_a_question_that_fails_leaves_the_others_of_its_batch_alone(shelf_store: IndexStore) -> None:
-    asks = [ASKS[0], replace(ASKS[1], book_id="gone"), ASKS[2]]
-
-    async def ask_all() -> list[Any]:
-        batcher = Batcher(BookQA(shelf_store), wait_s=0.05)
-        batcher.start()
-        try:
-            return await asyncio.gather(*(batcher.answer([ask]) for ask in asks), return_exceptions=True)
-        finally:
-            await batcher.close()
-
-    first, failed, last = asyncio.run(ask_all())
-    assert "unknown book 'gone'" in str(failed)
-    offline = BookQA(shelf_store)
-    assert [first[0].text, last[0].text] == [offline.answer(ASKS[0]).text, offline.answer(ASKS[2]).text]
-
-
-def test_more_questions_than_may_wait_are_refused_at_once(shelf_store: IndexStore) -> None:
-    async def ask_too_much() -> None:
-        batcher = Batcher(BookQA(shelf_store), most_waiting=3)
-        batcher.start()
-        try:
-            with pytest.raises(Overloaded, match="ask again"):
-                await batcher.answer(ASKS[:4])
-            assert len(await batcher.answer(ASKS[:3])) == 3
-        finally:
-            await batcher.close()
-
-    asyncio.run(ask_too_much())
-
-
-def test_closing_lets_the_batch_in_hand_finish_and_cancels_the_rest(shelf_store: IndexStore) -> None:
-    async def close_early() -> list[Any]:
-        batcher = Batcher(BookQA(shelf_store), wait_s=0.0, largest=1)
-        batcher.start()
-        waiting = [asyncio.create_task(batcher.answer([ask])) for ask in ASKS]
-        await asyncio.sleep(0)
-        await batcher.close()
-        return await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), timeout=10)
-
-    outcomes = asyncio.run(close_early())
-    assert all(isinstance(outcome, list | asyncio.CancelledError) for outcome in outcomes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated
 
 import typer
@@ -37,13 +36,11 @@ def search(
 
     settings = load_settings(store)
     ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
-    began = time.perf_counter()
-    [found] = book_qa(settings).find([ask])
-    seconds = time.perf_counter() - began
+    [searched] = book_qa(settings).search_many([ask])
     if as_json:
-        print_json(SearchResponse.of(found, seconds).model_dump())
-    elif found.hits:
-        console().print(hits_table(found))
+        print_json(SearchResponse.of(searched).model_dump())
+    elif searched.found.hits:
+        console().print(hits_table(searched.found))
     else:
         console().print("nothing found")
 

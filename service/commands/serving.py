@@ -11,15 +11,15 @@ import typer
 from service.commands.options import AsJson, Store
 from service.commands.output import console, print_json
 
-# How long requests in hand may take to finish once the server is told to stop.
-_GRACE_S = 30
-
 
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0 for every one.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free one.")
     ] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="How many processes answer, each with the models.")
+    ] = 1,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
@@ -28,21 +28,20 @@ def serve(
 
     settings = load_settings(store)
     with _listen(host, port) as listening:
-        import uvicorn
-
-        from service.app import create_app
+        from service.load.workers import run
 
         address, bound = listening.getsockname()[:2]
         url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
         if as_json:
-            print_json({"url": url, "host": address, "port": bound, "store": str(settings.store)})
+            print_json(
+                {"url": url, "host": address, "port": bound, "workers": workers, "store": str(settings.store)}
+            )
         else:
             console().print(
                 f"storyqa at {url} (calls at {url}/docs, Ctrl-C stops)", soft_wrap=True, markup=False
             )
-        config = uvicorn.Config(create_app(settings), timeout_graceful_shutdown=_GRACE_S, server_header=False)
         with contextlib.suppress(KeyboardInterrupt):  # how the server is meant to be stopped
-            uvicorn.Server(config).run(sockets=[listening])
+            run(settings, listening, workers)
 
 
 def _listen(host: str, port: int) -> socket.socket:

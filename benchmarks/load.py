@@ -1,0 +1,121 @@
+"""Questions sent to a server: at a rate of their own (open model), or by so many clients in turn (closed)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from service.answering import Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One request: seconds from when it was due (of the run's clock) until its answer; 0 is no answer."""
+
+    due_s: float
+    took_s: float
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Many requests: per second offered and answered, statuses, and how long the answered ones took."""
+
+    offered_per_s: float
+    answered_per_s: float
+    statuses: dict[int, int]
+    p50_s: float
+    p95_s: float
+    p99_s: float
+
+
+def summary(outcomes: Sequence[Outcome], seconds: float) -> Summary:
+    """The answers that came within ``seconds`` count for the rate, all of them for the latencies."""
+    took = sorted(one.took_s for one in outcomes if one.status == 200)
+    in_time = sum(one.status == 200 and one.due_s + one.took_s <= seconds for one in outcomes)
+    return Summary(
+        offered_per_s=round(len(outcomes) / seconds, 2),
+        answered_per_s=round(in_time / seconds, 2),
+        statuses=dict(sorted(Counter(one.status for one in outcomes).items())),
+        p50_s=_percentile(took, 50),
+        p95_s=_percentile(took, 95),
+        p99_s=_percentile(took, 99),
+    )
+
+
+def open_model(url: str, asks: Sequence[Ask], rate: float, seconds: float, seed: int = 0) -> list[Outcome]:
+    """Poisson arrivals of ``rate`` per second, whatever becomes of those before; the asks in turn, again.
+
+    Latency counts from when a request was due, so a client that falls behind hides nothing.
+    """
+    return asyncio.run(_open_model(url, asks, rate, seconds, random.Random(seed)))
+
+
+def closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
+    """Every ask once, by ``clients`` of which each waits for its answer before it asks again."""
+    return asyncio.run(_closed(url, asks, clients))
+
+
+async def _open_model(
+    url: str, asks: Sequence[Ask], rate: float, seconds: float, chance: random.Random
+) -> list[Outcome]:
+    async with _client(url) as client:
+        sent: list[asyncio.Task[Outcome]] = []
+        began = time.perf_counter()
+        due = chance.expovariate(rate)
+        for ask in itertools.cycle(asks):
+            if due > seconds:
+                break
+            await asyncio.sleep(max(0.0, began + due - time.perf_counter()))
+            sent.append(asyncio.create_task(_send(client, ask, began, due)))
+            due += chance.expovariate(rate)
+        return await asyncio.gather(*sent)
+
+
+async def _closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
+    async with _client(url) as client:
+        left = iter(asks)
+        outcomes: list[Outcome] = []
+        began = time.perf_counter()
+
+        async def ask_on() -> None:
+            for ask in left:
+                outcomes.append(await _send(client, ask, began, time.perf_counter() - began))
+
+        await asyncio.gather(*(ask_on() for _ in range(clients)))
+        return outcomes
+
+
+def _client(url: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        base_url=url, timeout=600, limits=httpx.Limits(max_connections=None, max_keepalive_connections=1000)
+    )
+
+
+async def _send(client: httpx.AsyncClient, ask: Ask, began: float, due: float) -> Outcome:
+    body: dict[str, Any] = {
+        "book_id": ask.book_id,
+        "question": ask.question,
+        "retriever": ask.retriever,
+        "reader": ask.reader,
+    }
+    try:
+        status = (await client.post("/answer", json=body)).status_code
+    except httpx.TransportError:
+        status = 0
+    return Outcome(due, time.perf_counter() - began - due, status)
+
+
+def _percentile(sorted_values: Sequence[float], percent: int) -> float:
+    if len(sorted_values) < 2:
+        return round(sum(sorted_values), 3)
+    return round(statistics.quantiles(sorted_values, n=100, method="inclusive")[percent - 1], 3)

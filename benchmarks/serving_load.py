@@ -1,0 +1,133 @@
+"""The service under open-model load, beside what the same reader does offline, in one run.
+
+python -m benchmarks.serving_load --store STORE --data NARRATIVEQA --seconds 600: measures offline batch
+throughput, then offers that rate times each of ``--multiples`` to ``storyqa serve`` on loopback,
+with the answer cache off and no question asked again before a thousand others. Prints one JSON object. Exit
+code 1 where saturation brings less than 85 % of offline, any status but 200, 429 and 503 comes, or the
+99th percentile of the answered is over the deadline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import threading
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.load import closed, open_model, summary
+from benchmarks.machine import machine
+from benchmarks.serving import questions, serve
+from indexing.store import IndexStore
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+from service.answering import Ask, BookQA
+
+LEAST_SHARE = 0.85
+_ALLOWED = {200, 429, 503}
+
+
+class Memory(threading.Thread):
+    """The resident memory of a process and its children, in MB, once a second until ``end``."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._process = psutil.Process(pid)
+        self._ended = threading.Event()
+        self.samples: list[float] = []
+
+    def run(self) -> None:
+        """Sample on."""
+        while not self._ended.wait(1.0):
+            family = [self._process, *self._process.children(recursive=True)]
+            self.samples.append(sum(one.memory_info().rss for one in family) / 2**20)
+
+    def end(self) -> dict[str, float]:
+        """The medians of the first and the last quarter, and the most."""
+        self._ended.set()
+        self.join()
+        quarter = max(1, len(self.samples) // 4)
+        first, last = sorted(self.samples[:quarter]), sorted(self.samples[-quarter:])
+        return (
+            {
+                "first_mb": round(first[len(first) // 2]),
+                "last_mb": round(last[len(last) // 2]),
+                "most_mb": round(max(self.samples)),
+            }
+            if self.samples
+            else {}
+        )
+
+
+def offline(store: Path, asks: list[Ask]) -> float:
+    """Questions per second of one call of ``answer_many``, models and books loaded."""
+    qa = BookQA(IndexStore(store), held=True)
+    qa.warm(asks[0].retriever, asks[0].reader)
+    for book in {ask.book_id for ask in asks}:
+        qa.open(book)
+    began = time.perf_counter()
+    qa.answer_many(asks)
+    return len(asks) / (time.perf_counter() - began)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each rate")
+    parser.add_argument("--multiples", type=float, nargs="+", default=[0.5, 1.2, 2.0], help="of offline")
+    parser.add_argument("--offline", type=int, default=200, help="questions to measure offline")
+    parser.add_argument("--books", type=int, default=58)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--deadline", type=float, default=30.0, help="seconds")
+    parser.add_argument("--retriever", default=DEFAULT_RETRIEVER)
+    parser.add_argument("--reader", default=DEFAULT_READER)
+    given = parser.parse_args()
+    asks = [
+        replace(ask, retriever=given.retriever, reader=given.reader)
+        for ask in questions(IndexStore(given.store), given.data, 10**6, given.books)
+    ]
+    random.Random(0).shuffle(asks)
+    rate = offline(given.store, asks[: given.offline])
+    settings = {
+        "STORYQA_ANSWER_CACHE_MB": "0",
+        "STORYQA_DEADLINE_S": str(given.deadline),
+        "STORYQA_RETRIEVER": given.retriever,
+        "STORYQA_READER": given.reader,
+    }
+    server, url = serve(given.store, given.workers, settings)
+    loads: list[dict[str, Any]] = []
+    try:
+        closed(url, asks[-4:], 4)  # how fast it goes is not known before the first batch
+        for multiple in given.multiples:
+            memory = Memory(server.pid)
+            memory.start()
+            outcomes = open_model(url, asks, multiple * rate, given.seconds)
+            loads.append(
+                {"multiple": multiple, **asdict(summary(outcomes, given.seconds)), "memory": memory.end()}
+            )
+    finally:
+        server.terminate()
+        server.wait()
+    share = max(load["answered_per_s"] for load in loads) / rate
+    good = all(set(load["statuses"]) <= _ALLOWED and load["p99_s"] <= given.deadline for load in loads)
+    result = {
+        "questions": len(asks),
+        "offline_per_s": round(rate, 2),
+        "saturation_share": round(share, 3),
+        "loads": loads,
+        "machine": machine(),
+    }
+    print(json.dumps(result, indent=1))
+    return int(share < LEAST_SHARE or not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

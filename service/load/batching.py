@@ -1,0 +1,192 @@
+"""Questions that arrive together are read in one batch, in the one thread that runs the models."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from indexing.errors import StoryQAError
+from service.answering import BookQA, CitedAnswer, Searched
+from service.asking import Ask
+from service.load.caching import AnswerCache
+from service.load.queueing import SEARCH, Lane, Queue, Task, Waiting
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+
+
+class DeadlinePassed(StoryQAError):
+    """A question that was not answered in the time a request may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that was read: when it began (Unix time, ns), who waited for it and what its steps took."""
+
+    lane: Lane
+    tokens: int
+    began_ns: int
+    waited_s: tuple[float, ...]
+    contexts: tuple[object, ...]
+    timings_ms: dict[str, float]
+
+
+class Watch:
+    """Told what happens to questions; this one takes no notice. Called in the event loop's thread."""
+
+    def here(self) -> object:
+        """Whatever ``Batch.contexts`` is to hold of the request that asks."""
+        return None
+
+    def queued(self, count: int) -> None:
+        """So many questions wait now."""
+
+    def cached(self, hit: bool) -> None:
+        """A question's answer was, or was not, in the cache."""
+
+    def batch(self, batch: Batch) -> None:
+        """A batch was read."""
+
+
+class Batcher:
+    """Hands the questions of many requests to one ``BookQA`` in batches, in the order they came.
+
+    A batch is for one reader and holds up to ``tokens`` to read, one question at least: what arrived
+    within ``wait_s`` of its first question, or while the batch before it was being read. A question
+    is dropped where its request is cancelled, or ``deadline_s`` pass, before its batch begins.
+    Everything that may touch a model runs in one thread, so no model is ever entered twice at once.
+    Lives in one event loop: ``start`` it there, ``close`` it there.
+    """
+
+    def __init__(
+        self,
+        qa: BookQA,
+        *,
+        wait_s: float = 0.003,
+        tokens: int = 16384,
+        most_waiting: int = 1024,
+        longest_wait_s: float = 10.0,
+        deadline_s: float = 120.0,
+        cache: AnswerCache | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._qa = qa
+        self._wait_s = wait_s
+        self._tokens = tokens
+        self._deadline_s = deadline_s
+        self._cache = AnswerCache(0) if cache is None else cache
+        self._watch = Watch() if watch is None else watch
+        self._queue = Queue(most_waiting, longest_wait_s)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="storyqa-models")
+        self._worker: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._worker = asyncio.create_task(self._work())
+
+    async def close(self) -> None:
+        """Take no more, finish what was taken, and stop."""
+        self._queue.close()
+        if self._worker is not None:
+            await self._worker
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def answer(self, tasks: Sequence[Task]) -> list[CitedAnswer]:
+        """The answers, in the order of ``tasks``; raises what the first to fail raised.
+
+        Raises ``Overloaded`` at once where they do not all find room to wait, and ``DeadlinePassed``.
+        """
+        known = [self._cache.get(task.ask, task.version) for task in tasks]
+        for one in known:
+            self._watch.cached(one is not None)
+        missing = [task for task, one in zip(tasks, known, strict=True) if one is None]
+        read = iter(await self._wait_for(missing)) if missing else iter(())
+        return [next(read) if one is None else one for one in known]
+
+    async def search(self, task: Task) -> Searched:
+        """What was found for one question; raises as ``answer`` does."""
+        [searched] = await self._wait_for([task])
+        assert isinstance(searched, Searched)
+        return searched
+
+    async def run(
+        self, function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
+    ) -> Result:
+        """Call ``function`` in the thread that runs the models."""
+        call = functools.partial(function, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    async def _wait_for(self, tasks: Sequence[Task]) -> list[Any]:
+        entries = self._queue.put(tasks, self._watch.here())
+        self._watch.queued(len(self._queue))
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await asyncio.gather(*(entry.done for entry in entries))
+        except TimeoutError:
+            raise DeadlinePassed(
+                f"not answered within {self._deadline_s:g} s, the most a request may take; "
+                "ask again later, or fewer questions at once"
+            ) from None
+        finally:
+            self._queue.drop(entries)
+            self._watch.queued(len(self._queue))
+
+    async def _work(self) -> None:
+        waited = False  # for the batch before: no need to wait again
+        while await self._queue.some():
+            if not waited and self._queue.tokens(self._queue.first()) < self._tokens:
+                await asyncio.sleep(self._wait_s)
+            if len(self._queue):  # else all have gone meanwhile
+                await self._read(*self._queue.take(self._tokens))
+            waited = len(self._queue) > 0
+
+    async def _read(self, lane: Lane, entries: Sequence[Waiting]) -> None:
+        self._watch.queued(len(self._queue))
+        loop = asyncio.get_running_loop()
+        began, began_ns = loop.time(), time.time_ns()
+        outcomes = await self.run(self._outcomes, lane, [entry.task.ask for entry in entries])
+        tokens = sum(entry.task.tokens for entry in entries)
+        self._queue.finished(lane, tokens, loop.time() - began)
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if entry.done.done():
+                continue  # given up by the client meanwhile
+            if isinstance(outcome, Exception):
+                entry.done.set_exception(outcome)
+            else:
+                entry.done.set_result(outcome)
+        timings = [outcome.timings_ms for outcome in outcomes if not isinstance(outcome, Exception)]
+        batch = Batch(
+            lane=lane,
+            tokens=tokens,
+            began_ns=began_ns,
+            waited_s=tuple(began - entry.since for entry in entries),
+            contexts=tuple(entry.context for entry in entries),
+            timings_ms=timings[0] if timings else {},
+        )
+        try:
+            self._watch.batch(batch)
+        except Exception:  # a disk that is full, say, must not end the answering
+            log.exception("a batch was read, and could not be told of")
+
+    def _outcomes(self, lane: Lane, asks: Sequence[Ask]) -> list[CitedAnswer | Searched | Exception]:
+        """An answer or an error per question: one that fails must not take the others with it."""
+        try:
+            if lane.work == SEARCH:
+                return [*self._qa.search_many(asks)]
+            answers = self._qa.answer_many(asks)
+        except Exception as error:
+            if len(asks) == 1:
+                return [error]
+            log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
+            return [outcome for ask in asks for outcome in self._outcomes(lane, [ask])]
+        for ask, cited in zip(asks, answers, strict=True):
+            self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
+        return [*answers]

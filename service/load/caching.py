@@ -1,0 +1,69 @@
+"""Answers that were given lately, kept so that the same question need not be read again."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections import OrderedDict
+
+from readers import ELSEWHERE
+from service.answering import CitedAnswer
+from service.asking import Ask
+
+_Key = tuple[Ask, str]
+# What an entry takes beside the answer: its question, its place in the table.
+_OVERHEAD = 1000
+
+
+class AnswerCache:
+    """Answers by question, the way it was asked, and index version; those used last, up to ``most_bytes``.
+
+    A reader's weights are loaded once per process, so its name tells them; answers of models behind
+    an address are not kept, for those may change. Answers lie here pickled: small, of a known size, and
+    nobody can change them. Safe to call from several threads.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory is taken."""
+        return self._bytes
+
+    def get(self, ask: Ask, version: str) -> CitedAnswer | None:
+        """The answer to ``ask`` from the index ``version``, if it is kept; its timings are of back then."""
+        with self._lock:
+            packed = self._kept.get((ask, version))
+            if packed is None:
+                return None
+            self._kept.move_to_end((ask, version))
+        answer = pickle.loads(packed)
+        assert isinstance(answer, CitedAnswer)
+        return answer
+
+    def put(self, ask: Ask, answer: CitedAnswer) -> None:
+        """Keep ``answer``, unless it is larger than the cache or came from elsewhere."""
+        if ask.reader.partition(":")[0] in ELSEWHERE:
+            return
+        packed = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
+        if len(packed) + _OVERHEAD > self._most_bytes:
+            return
+        key = (ask, answer.versions["index"])
+        with self._lock:
+            self._drop(key)
+            self._kept[key] = packed
+            self._bytes += len(packed) + _OVERHEAD
+            while self._bytes > self._most_bytes:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: _Key) -> None:
+        packed = self._kept.pop(key, None)
+        if packed is not None:
+            self._bytes -= len(packed) + _OVERHEAD

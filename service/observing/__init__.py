@@ -1,0 +1,1 @@
+"""The service seen from outside: metrics, traces, logs."""

@@ -1,0 +1,133 @@
+"""Every request seen from outside: its id, a line in the log, counts and times, a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+import uuid
+from typing import Any
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service import problems
+from service.load.batching import Batch, Watch
+from service.observing.logs import REQUEST_ID
+from service.observing.metrics import Metrics
+from service.observing.tracing import Tracer
+
+log = logging.getLogger(__name__)
+
+_HEADER = "X-Request-ID"
+_FIT = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+class Observer(Watch):
+    """Passes what happens on to the metrics, and to the traces where they are wanted."""
+
+    def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
+        self.metrics = metrics
+        self.tracer = tracer
+
+    def here(self) -> object:
+        """See ``Watch.here``."""
+        return None if self.tracer is None else self.tracer.here()
+
+    def queued(self, count: int) -> None:
+        """See ``Watch.queued``."""
+        self.metrics.queued(count)
+
+    def cached(self, hit: bool) -> None:
+        """See ``Watch.cached``."""
+        self.metrics.cached(hit)
+
+    def batch(self, batch: Batch) -> None:
+        """See ``Watch.batch``."""
+        self.metrics.batch(batch)
+        if self.tracer is not None:
+            self.tracer.batch(batch)
+
+    def close(self) -> None:
+        """Send what has not been sent."""
+        if self.tracer is not None:
+            self.tracer.close()
+
+
+class Observing:
+    """The outermost layer of the service.
+
+    A request's id is what its ``X-Request-ID`` says, where that is fit for a log, else a new one; the
+    response has it too. What no other layer has caught becomes a problem document here.
+    """
+
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
+        self._app = app
+        self._observer = observer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get(_HEADER, "")
+        request_id = given if _FIT.fullmatch(given) else uuid.uuid4().hex
+        began = time.perf_counter()
+        status: int | None = None
+
+        async def passing_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[_HEADER] = request_id
+            await send(message)
+
+        token = REQUEST_ID.set(request_id)
+        try:
+            with self._span(scope, headers) as span:
+                try:
+                    await self._app(scope, receive, passing_on)
+                except Exception as error:
+                    log.exception("an unexpected %s", type(error).__name__)
+                    if status is not None:
+                        raise  # half of it has gone out: all that is left is to cut the connection
+                    await problems.unexpected(error)(scope, receive, passing_on)
+                finally:
+                    self._tell(scope, status or 500, time.perf_counter() - began, span)
+        finally:
+            REQUEST_ID.reset(token)
+
+    def _span(self, scope: Scope, headers: Headers) -> contextlib.AbstractContextManager[Any]:
+        tracer = self._observer.tracer
+        return contextlib.nullcontext() if tracer is None else tracer.request(scope["method"], headers)
+
+    def _tell(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
+        route = route_of(scope)
+        self._observer.metrics.request(route, status, seconds)
+        if span is not None:
+            span.update_name(f"{scope['method']} {route}")
+            span.set_attribute("http.route", route)
+            span.set_attribute("http.response.status_code", status)
+        client = scope.get("client")
+        extra = {
+            "method": scope["method"],
+            "route": route,
+            "path": quote(scope["path"], errors="backslashreplace"),
+            "status": status,
+            "duration_ms": round(1000 * seconds, 1),
+            "client": client[0] if client else None,
+        } | scope.get("state", {}).get("logged", {})
+        log.info(
+            "%s %s %d in %.1f ms", extra["method"], extra["path"], status, extra["duration_ms"], extra=extra
+        )
+
+
+def route_of(scope: Scope) -> str:
+    """The route's pattern, such as ``/books/{book_id}``: ids would make a metric of their own each."""
+    path = getattr(scope.get("route"), "path", None)
+    if path is not None:
+        return str(path)
+    return "unmatched" if scope.get("endpoint") is None else "other"

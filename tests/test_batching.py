@@ -1,0 +1,300 @@
+"""Questions of many requests in one queue: what is read together, what is refused, what is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+import shelf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexing.store import IndexStore
+from service.answering import Ask, BookQA, CitedAnswer
+from service.load.batching import Batch, Batcher, DeadlinePassed, Watch
+from service.load.caching import AnswerCache
+from service.load.queueing import ANSWER, SEARCH, Lane, Overloaded, Queue, Task
+from service.load.tasks import task, tokens_to_read
+
+ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
+
+Result = TypeVar("Result")
+
+
+class Watched(BookQA):
+    """The real thing, and which questions each batch held; it begins to read when ``gate`` is open."""
+
+    def __init__(self, store: IndexStore) -> None:
+        super().__init__(store)
+        self.batches: list[list[str]] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def answer_many(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+        self.batches.append([ask.question for ask in asks])
+        assert self.gate.wait(30)
+        return super().answer_many(asks)
+
+    def task(self, ask: Ask, tokens: int = 100) -> Task:
+        """To answer ``ask``, as if it were so much to read."""
+        return Task(Lane(ANSWER, ask.reader), ask, self.store.manifest(ask.book_id).version, tokens)
+
+
+@pytest.fixture
+def qa(shelf_store: IndexStore) -> Watched:
+    return Watched(shelf_store)
+
+
+def with_batcher(work: Callable[[Batcher], Awaitable[Result]], qa: BookQA, **options: Any) -> Result:
+    """What ``work`` returns in an event loop of its own, with a batcher that is closed afterwards."""
+
+    async def run() -> Result:
+        batcher = Batcher(qa, **options)
+        batcher.start()
+        try:
+            return await work(batcher)
+        finally:
+            await batcher.close()
+
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def test_questions_that_arrive_together_are_read_in_batches_of_so_many_tokens(qa: Watched) -> None:
+    async def ask_all(batcher: Batcher) -> list[str]:
+        answers = await asyncio.gather(*(batcher.answer([qa.task(ask)]) for ask in ASKS))
+        return [cited.text for [cited] in answers]
+
+    answers = with_batcher(ask_all, qa, wait_s=0.05, tokens=800)
+    assert answers == [cited.text for cited in BookQA(qa.store).answer_many(ASKS)]
+    assert [len(batch) for batch in qa.batches] == [8, 2]
+
+
+def test_a_question_larger_than_a_batch_is_read_alone(qa: Watched) -> None:
+    async def ask_all(batcher: Batcher) -> object:
+        return await batcher.answer([qa.task(ASKS[0], 5000), qa.task(ASKS[1]), qa.task(ASKS[2])])
+
+    with_batcher(ask_all, qa, tokens=800)
+    assert [len(batch) for batch in qa.batches] == [1, 2]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    kinds=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 50)), min_size=1, max_size=40),
+    most=st.integers(1, 120),
+)
+def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_may_be(
+    kinds: list[tuple[str, int]], most: int
+) -> None:
+    async def take_all() -> list[list[int]]:
+        queue = Queue(most=100, longest_wait_s=1e9)
+        tasks = [Task(Lane(ANSWER, reader), ASKS[0], "", tokens) for reader, tokens in kinds]
+        entries = [queue.put([task])[0] for task in tasks]
+        batches = []
+        while len(queue):
+            oldest = next(entry for entry in entries if not entry.done.done())
+            lane, batch = queue.take(most)
+            assert lane == oldest.task.lane
+            assert {entry.task.lane for entry in batch} == {lane}
+            assert len(batch) == 1 or sum(entry.task.tokens for entry in batch) <= most
+            batches.append([entries.index(entry) for entry in batch])
+            for entry in batch:
+                entry.done.set_result(None)
+        assert all(queue.tokens(Lane(ANSWER, reader)) == 0 for reader in "abc")
+        return batches
+
+    batches = asyncio.run(take_all())
+    assert sorted(number for batch in batches for number in batch) == list(range(len(kinds)))
+    for reader in "abc":
+        of_lane = [number for batch in batches for number in batch if kinds[number][0] == reader]
+        assert of_lane == sorted(of_lane)
+
+
+def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> None:
+    manifest = qa.store.manifest("lantern")
+
+    async def ask(batcher: Batcher) -> tuple[Any, ...]:
+        return await asyncio.gather(
+            batcher.search(task(SEARCH, ASKS[0], manifest)),
+            batcher.answer([task(ANSWER, ASKS[1], manifest)]),
+            batcher.search(task(SEARCH, ASKS[2], manifest)),
+        )
+
+    first, answers, last = with_batcher(ask, qa, wait_s=0.05)
+    offline = BookQA(qa.store)
+    assert [first.found.hits, last.found.hits] == [found.hits for found in offline.find([ASKS[0], ASKS[2]])]
+    assert answers[0].text == offline.answer(ASKS[1]).text
+    assert qa.batches == [[ASKS[1].question]]
+
+
+def test_a_question_that_fails_leaves_the_others_of_its_batch_alone(qa: Watched) -> None:
+    gone = replace(qa.task(ASKS[1]), ask=replace(ASKS[1], book_id="gone"))
+
+    async def ask_all(batcher: Batcher) -> list[Any]:
+        tasks = [qa.task(ASKS[0]), gone, qa.task(ASKS[2])]
+        return await asyncio.gather(*(batcher.answer([task]) for task in tasks), return_exceptions=True)
+
+    first, failed, last = with_batcher(ask_all, qa, wait_s=0.05)
+    assert "unknown book 'gone'" in str(failed)
+    offline = BookQA(qa.store)
+    assert [first[0].text, last[0].text] == [offline.answer(ASKS[0]).text, offline.answer(ASKS[2]).text]
+
+
+def test_more_questions_than_may_wait_are_refused_at_once(qa: Watched) -> None:
+    tasks = [qa.task(ask) for ask in ASKS]
+
+    async def ask_too_much(batcher: Batcher) -> int:
+        with pytest.raises(Overloaded, match="ask again") as refused:
+            await batcher.answer(tasks[:4])
+        assert refused.value.retry_after_s >= 1
+        return len(await batcher.answer(tasks[:3]))
+
+    assert with_batcher(ask_too_much, qa, most_waiting=3) == 3
+
+
+def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
+    async def put() -> None:
+        queue = Queue(most=1000, longest_wait_s=10)
+        lane = Lane(ANSWER, "overlap")
+        task = Task(lane, ASKS[0], "", 1000)
+        queue.finished(lane, tokens=1000, seconds=4)
+        for waiting in (0, 4, 8, 12):
+            assert queue.wait_s() == pytest.approx(waiting)
+            if waiting <= 10:
+                queue.put([task])
+        with pytest.raises(Overloaded) as refused:
+            queue.put([task])
+        assert refused.value.retry_after_s == 6
+        queue.take(1000)
+        assert queue.wait_s() == pytest.approx(12, abs=0.5)  # the batch in hand is waited for as well
+        queue.finished(lane, tokens=1000, seconds=1)
+        assert queue.wait_s() < 8
+        queue.put([task])
+
+    asyncio.run(put())
+
+
+def test_however_long_it_takes_one_question_is_let_in_where_none_waits() -> None:
+    async def put() -> None:
+        queue = Queue(most=10, longest_wait_s=1)
+        lane = Lane(ANSWER, "overlap")
+        queue.finished(lane, tokens=1, seconds=100)
+        assert queue.put([Task(lane, ASKS[0], "", 1000)])
+
+    asyncio.run(put())
+
+
+def test_at_the_deadline_the_client_is_told_and_what_was_not_begun_is_never_read(qa: Watched) -> None:
+    qa.gate.clear()
+
+    async def ask(batcher: Batcher) -> None:
+        begun = asyncio.create_task(batcher.answer([qa.task(ASKS[0])]))
+        await until(lambda: qa.batches != [])
+        with pytest.raises(DeadlinePassed, match=r"0\.2 s"):
+            await batcher.answer([qa.task(ask) for ask in ASKS[1:]])
+        with pytest.raises(DeadlinePassed):
+            await begun
+        qa.gate.set()
+        assert (await batcher.answer([qa.task(ASKS[2])]))[0].text
+
+    with_batcher(ask, qa, deadline_s=0.2, wait_s=0.0)
+    assert qa.batches == [[ASKS[0].question], [ASKS[2].question]]
+
+
+def test_what_nobody_waits_for_any_more_is_never_read_and_makes_room(qa: Watched) -> None:
+    qa.gate.clear()
+
+    async def ask(batcher: Batcher) -> None:
+        begun = asyncio.create_task(batcher.answer([qa.task(ASKS[0])]))
+        await until(lambda: qa.batches != [])
+        waiting = asyncio.create_task(batcher.answer([qa.task(ASKS[1]), qa.task(ASKS[2])]))
+        await asyncio.sleep(0.01)
+        with pytest.raises(Overloaded):
+            await batcher.answer([qa.task(ASKS[3])])
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        after = asyncio.create_task(batcher.answer([qa.task(ASKS[3])]))
+        await asyncio.sleep(0)
+        qa.gate.set()
+        await asyncio.gather(begun, after)
+
+    with_batcher(ask, qa, most_waiting=2, wait_s=0.0)
+    assert qa.batches == [[ASKS[0].question], [ASKS[3].question]]
+
+
+def test_closing_finishes_what_was_taken_and_takes_no_more(qa: Watched) -> None:
+    qa.gate.clear()
+    tasks = [qa.task(ask) for ask in ASKS]
+
+    async def close_early() -> list[str]:
+        batcher = Batcher(qa, wait_s=0.0, tokens=100)
+        batcher.start()
+        waiting = [asyncio.create_task(batcher.answer([task])) for task in tasks]
+        await until(lambda: qa.batches != [])
+        closing = asyncio.create_task(batcher.close())
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded, match="stopped"):
+            await batcher.answer(tasks[:1])
+        qa.gate.set()
+        answers = await asyncio.gather(*waiting)
+        await closing
+        return [cited.text for [cited] in answers]
+
+    texts = asyncio.run(asyncio.wait_for(close_early(), 60))
+    assert texts == [cited.text for cited in BookQA(qa.store).answer_many(ASKS)]
+    assert len(qa.batches) == len(ASKS)
+
+
+def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: Watched) -> None:
+    class Notes(Watch):
+        def __init__(self) -> None:
+            self.batches: list[Batch] = []
+            self.hits: list[bool] = []
+
+        def here(self) -> object:
+            return "here"
+
+        def cached(self, hit: bool) -> None:
+            self.hits.append(hit)
+
+        def batch(self, batch: Batch) -> None:
+            self.batches.append(batch)
+
+    notes = Notes()
+
+    async def ask(batcher: Batcher) -> None:
+        tasks = [qa.task(ask) for ask in ASKS]
+        await asyncio.gather(*(batcher.answer([task]) for task in tasks))
+        await batcher.answer(tasks[:2])
+
+    with_batcher(ask, qa, wait_s=0.05, tokens=500, cache=AnswerCache(10**6), watch=notes)
+    assert [len(batch.waited_s) for batch in notes.batches] == [5, 5]
+    for batch in notes.batches:
+        assert batch.lane == Lane(ANSWER, "overlap")
+        assert (batch.tokens, batch.contexts) == (500, ("here",) * 5)
+        assert set(batch.timings_ms) == {"search", "read", "cite", "total"}
+        assert min(batch.waited_s) >= 0
+    assert notes.hits == [False] * 10 + [True] * 2
+
+
+def test_what_is_to_be_read_grows_with_the_passages_and_is_never_less_than_one_token(
+    shelf_store: IndexStore,
+) -> None:
+    manifest = shelf_store.manifest("lantern")
+    ask = ASKS[0]
+    of_k = [tokens_to_read(ANSWER, replace(ask, k=k), manifest) for k in (1, 2, 5)]
+    assert of_k == sorted(set(of_k))
+    assert tokens_to_read(SEARCH, ask, manifest) == 1
+    reranked = replace(ask, k=1, retriever="rerank")
+    assert tokens_to_read(SEARCH, reranked, manifest) == tokens_to_read(ANSWER, reranked, manifest) > of_k[2]
+    everything = tokens_to_read(ANSWER, replace(ask, k=100), manifest)
+    assert everything == tokens_to_read(ANSWER, replace(ask, k=50), manifest)

@@ -1,0 +1,149 @@
+"""The service when there is too much to do: what is refused, given up, finished."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+from chat_server import Asked, Handler, chatting, parrot
+from server import problem, serving, wait_until_ready
+
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+from service.settings import Settings
+
+ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+
+
+@dataclass
+class Slow:
+    """A service whose chat endpoint thinks until ``gate`` is open; ``busy`` once it has begun to."""
+
+    client: httpx.Client
+    reader: str
+    gate: threading.Event
+    busy: threading.Event
+    pool: ThreadPoolExecutor
+
+    def ask(self, number: int, **more: Any) -> Future[httpx.Response]:
+        """Ask the slow reader, and do not wait for the answer."""
+        body = ASKED[number] | {"reader": self.reader} | more
+        return self.pool.submit(httpx.post, f"{self.client.base_url}/answer", json=body, timeout=60)
+
+    def metric(self, name: str) -> float:
+        """The value of one line of /metrics; 0 where there is none."""
+        for line in self.client.get("/metrics").text.splitlines():
+            if line.startswith(f"{name} "):
+                return float(line.rpartition(" ")[2])
+        return 0.0
+
+    def until(self, name: str, value: float) -> None:
+        """Wait until the metric has that value."""
+        deadline = time.monotonic() + 30
+        while (now := self.metric(name)) != value:
+            assert time.monotonic() < deadline, f"{name} is {now}, wanted {value}"
+            time.sleep(0.02)
+
+
+@contextmanager
+def slow(store: IndexStore, **settings: Any) -> Iterator[Slow]:
+    gate, busy = threading.Event(), threading.Event()
+
+    def think(handler: Handler, asked: Asked) -> None:
+        busy.set()
+        gate.wait(60)
+        parrot(handler, asked)
+
+    with chatting(think) as endpoint, ThreadPoolExecutor(8) as pool:
+        reader = f"chat:{endpoint.url}@model=parrot"
+        chosen = Settings(store=store.root, retriever="bm25", reader="overlap", readers=(reader,), **settings)
+        with serving(chosen) as client:
+            wait_until_ready(client)
+            try:
+                yield Slow(client, reader, gate, busy, pool)
+            finally:
+                gate.set()
+
+
+def test_where_the_queue_is_full_a_question_is_refused_and_told_when_to_come_again(
+    shelf_store: IndexStore,
+) -> None:
+    with slow(shelf_store, most_waiting=2) as service:
+        asked = [service.ask(0)]
+        assert service.busy.wait(30)
+        asked += [service.ask(1), service.ask(2)]
+        service.until("storyqa_queue_depth", 2)
+        for path, body in (("/answer", ASKED[3]), ("/search", ASKED[3]), ("/answers", [ASKED[3]])):
+            response = service.client.post(path, json=body)
+            assert problem(response, 503)["type"] == "urn:storyqa:problem:overloaded"
+            assert int(response.headers["retry-after"]) >= 1
+        service.gate.set()
+        assert [one.result().status_code for one in asked] == [200, 200, 200]
+        assert service.client.post("/answer", json=ASKED[3]).status_code == 200
+
+
+def test_a_question_that_takes_too_long_ends_at_the_deadline(shelf_store: IndexStore) -> None:
+    with slow(shelf_store, deadline_s=0.3) as service:
+        begun = service.ask(0)
+        assert service.busy.wait(30)
+        waiting = service.ask(1)
+        for one in (begun, waiting):
+            assert problem(one.result(), 504)["type"] == "urn:storyqa:problem:deadline-passed"
+        assert service.metric("storyqa_queue_depth") == 0
+        service.gate.set()
+        service.until("storyqa_batch_size_count", 1)  # the one that was begun; the other was dropped
+        assert service.client.post("/answer", json=ASKED[3]).status_code == 200
+        service.until("storyqa_batch_size_count", 2)
+
+
+def test_a_question_whose_client_goes_away_is_dropped(shelf_store: IndexStore) -> None:
+    with slow(shelf_store) as service:
+        begun = service.ask(0)
+        assert service.busy.wait(30)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{service.client.base_url}/answer", json=ASKED[1], timeout=0.3)
+        service.until('storyqa_requests_total{route="/answer",status="499"}', 1)
+        assert service.metric("storyqa_queue_depth") == 0
+        service.gate.set()
+        assert begun.result().status_code == 200
+        assert service.metric("storyqa_batch_size_count") == 1
+
+
+def test_a_service_that_is_told_to_stop_finishes_what_it_took(shelf_store: IndexStore) -> None:
+    with slow(shelf_store) as service:
+        asked = [service.ask(0)]
+        assert service.busy.wait(30)
+        asked += [service.ask(number) for number in (1, 2, 3)]
+        service.until("storyqa_queue_depth", 3)
+        opening = threading.Timer(0.5, service.gate.set)
+        opening.start()
+    # The server has stopped by now; what it had taken was answered all the same.
+    assert [one.result().status_code for one in asked] == [200] * 4
+    opening.join()
+
+
+def test_the_same_question_is_answered_from_the_cache_until_its_book_is_indexed_anew(
+    shelf_store: IndexStore, tmp_path: Path
+) -> None:
+    shutil.copytree(shelf_store.root, tmp_path, dirs_exist_ok=True)
+    store = IndexStore(tmp_path)
+    with slow(store) as service:
+        first = service.client.post("/answer", json=ASKED[0]).json()
+        assert service.client.post("/answer", json=ASKED[0]).json() == first
+        assert service.client.post("/answers", json=ASKED[:2]).json()[0] == first
+        assert service.metric("storyqa_cache_hits_total") == 2
+        assert service.metric("storyqa_cache_misses_total") == 2
+        build_book(shelf.story(ASKED[0]["book_id"]), BuildSettings(words=60), store)
+        after = service.client.post("/answer", json=ASKED[0]).json()
+        assert after["versions"]["index"] != first["versions"]["index"]
+        assert service.metric("storyqa_cache_misses_total") == 3

@@ -1,0 +1,180 @@
+"""``storyqa serve --workers``: processes that count together, and one that is killed is replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+import shelf
+
+from indexing.store import IndexStore
+from service.answering import Ask, BookQA
+
+ROOT = Path(__file__).parents[1]
+ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+WORKERS = 2
+PATIENCE_S = 120
+
+
+@contextmanager
+def serving(store: IndexStore) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of ``storyqa serve`` with its workers ready, and its address."""
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", "from service.cli import main; main()", "serve", "--port", "0", "--json"),
+            *("--workers", str(WORKERS), "--store", str(store.root)),
+        ],
+        cwd=ROOT,
+        env=os.environ | {"STORYQA_RETRIEVER": "bm25", "STORYQA_READER": "overlap"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(process.stdout.readline())
+            assert lines[-1], "the server ended before it had said where it is"
+        url = json.loads("".join(lines))["url"]
+        until(lambda: ready(url) and len(workers(process)) == WORKERS)
+        yield process, url
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+
+
+def workers(process: subprocess.Popen[str]) -> set[int]:
+    """The worker processes by their ids; multiprocessing has another child, which tracks resources."""
+    found = set()
+    for child in psutil.Process(process.pid).children():
+        with suppress(psutil.NoSuchProcess):  # killed, and not waited for yet
+            if any("spawn_main" in part for part in child.cmdline()):
+                found.add(child.pid)
+    return found
+
+
+def ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def answered(url: str) -> float:
+    """How many questions /metrics says were answered."""
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("storyqa_answers_total{"))
+
+
+def place(answer: dict[str, Any]) -> tuple[str, int, int]:
+    return answer["answer"], answer["evidence"]["start"], answer["evidence"]["end"]
+
+
+def test_a_worker_killed_under_load_costs_no_wrong_answer_and_is_replaced(shelf_store: IndexStore) -> None:
+    offline = BookQA(shelf_store)
+    right = []
+    for one in ASKED:
+        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
+        assert cited.evidence is not None
+        right.append((cited.text, cited.evidence.start, cited.evidence.end))
+    wrong: list[object] = []
+    cut_off: list[int] = []
+    given: list[int] = []
+    enough = threading.Event()
+
+    def ask_on(first: int) -> None:
+        number = first
+        while not enough.is_set():
+            number = (number + 1) % len(ASKED)
+            try:
+                response = client.post("/answer", json=ASKED[number])
+            except httpx.TransportError:
+                cut_off.append(number)
+                continue
+            given.append(number)
+            if response.status_code != 200 or place(response.json()) != right[number]:
+                wrong.append((response.status_code, response.text))
+
+    # A new connection for every question: the two processes take them as they come.
+    fresh = httpx.Limits(max_keepalive_connections=0)
+    with (
+        serving(shelf_store) as (process, url),
+        httpx.Client(base_url=url, limits=fresh, timeout=60) as client,
+    ):
+        before = workers(process)
+        threads = [threading.Thread(target=ask_on, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(given) > 20)
+        victim = min(before)
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: len(workers(process) - {victim}) == WORKERS)
+        seen = len(given)
+        until(lambda: len(given) > seen + 20)
+        enough.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert len(cut_off) <= len(threads)  # what the dead one had in hand; nothing after that
+        assert workers(process) & before == before - {victim}
+        # What the dead one had counted is not forgotten; an answer may be cut off after it was counted.
+        assert len(given) <= answered(url) <= len(given) + len(cut_off)
+        assert "storyqa_queue_depth 0.0" in httpx.get(f"{url}/metrics").text
+        process.terminate()
+        assert process.wait(timeout=PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_the_workers_end_with_their_parent_however_it_ends(
+    sign: signal.Signals, shelf_store: IndexStore
+) -> None:
+    with serving(shelf_store) as (process, _):
+        processes = [psutil.Process(pid) for pid in workers(process)]
+        process.send_signal(sign)
+        process.wait(timeout=PATIENCE_S)
+        _, alive = psutil.wait_procs(processes, timeout=PATIENCE_S)
+        assert alive == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_server_that_cannot_start_says_why_and_ends(
+    count: int, shelf_store: IndexStore, tmp_path: Path
+) -> None:
+    shadow = tmp_path / "opentelemetry" / "exporter"  # in its place, as if the extra were not installed
+    shadow.mkdir(parents=True)
+    (shadow / "__init__.py").touch()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", "from service.cli import main; main()", "serve", "--port", "0"),
+            *("--workers", str(count), "--store", str(shelf_store.root)),
+        ],
+        cwd=ROOT,
+        env=os.environ
+        | {"PYTHONPATH": f"{tmp_path}:{ROOT}", "STORYQA_TRACES": "http://127.0.0.1:4318/v1/traces"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 2
+    assert "pip install 'storyqa[otel]'" in done.stderr
+    assert "Traceback" not in done.stderr
