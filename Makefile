@@ -9,13 +9,15 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench
+.PHONY: help demo test lint check bench openapi fuzz
 
 help:
-	@echo "make demo   index the sample story and answer five questions about it"
-	@echo "make test   run the tests"
-	@echo "make check  lint, types and tests: what has to pass before a change goes in"
-	@echo "make bench  measure speed beside other tools"
+	@echo "make demo     index the sample story and answer five questions about it"
+	@echo "make test     run the tests"
+	@echo "make check    lint, types and tests: what has to pass before a change goes in"
+	@echo "make bench    measure speed beside other tools"
+	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
+	@echo "make fuzz     send thousands of requests, sound and unsound, to every call"
 
 demo: $(VENV)/.installed
 	@$(VENV)/bin/storyqa demo
@@ -32,6 +34,12 @@ check: lint test
 
 bench: $(VENV)/.installed-dev $(PEERS)/.installed
 	$(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
+
+openapi: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/openapi_copy.py
+
+fuzz: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m benchmarks.fuzz --examples 200
 
 # The stamps make a second run start at once; they age when a dependency or a pin changes.
 # torch goes first: a machine that already has a wheel of it for its own hardware then uses that one.

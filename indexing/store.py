@@ -79,10 +79,13 @@ class IndexStore:
         except IndexMismatch as error:
             return [str(error)]
 
-    def remove(self, id: str) -> None:
-        """Take the book out of the store; raises UnknownBook."""
+    def remove(self, id: str, wait: bool = True) -> None:
+        """Take the book out of the store; raises UnknownBook.
+
+        Another process that changes the book is waited for, or BlockingIOError.
+        """
         self.current(id)
-        with self.claim(id) as claim:
+        with self.claim(id, wait) as claim:
             claim.withdraw()
 
     def sweep(self) -> None:

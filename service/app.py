@@ -18,12 +18,15 @@ from fastapi.responses import Response
 from indexing.errors import StoryQAError
 from indexing.tables import UnknownName
 from service import problems
+from service.access import layers
+from service.access.headers import SafeHeaders
 from service.answering import Ask, book_qa
 from service.asking import BadRequest
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.connection import while_connected
 from service.load.queueing import ANSWER, SEARCH, Task
+from service.load.stopping import told_to_stop
 from service.load.tasks import task
 from service.observing.layer import Observer, Observing
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
@@ -43,6 +46,8 @@ from service.schemas import (
     Version,
 )
 from service.settings import Settings
+from service.shelving import routes as shelving
+from service.shelving.shelf import Shelf
 from service.version import installed_version
 
 log = logging.getLogger(__name__)
@@ -218,14 +223,19 @@ def metrics(service: TheService) -> Response:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    service = app.state.service
+    service: Service = app.state.service
+    shelf: Shelf = app.state.shelf
     service.batcher.start()
+    shelf.indexer.start()
     warming = asyncio.create_task(service.warm())  # meanwhile /healthz answers
     if app.state.listens_warm:
         await warming
     try:
-        yield
+        with told_to_stop(shelf.close):
+            yield
     finally:
+        shelf.close()
+        await asyncio.to_thread(shelf.indexer.close)
         await service.batcher.close()
         warming.cancel()
         await asyncio.to_thread(service.observer.close)
@@ -247,17 +257,21 @@ def create_app(
         redirect_slashes=False,
     )
     service = app.state.service = Service(settings, shared_metrics)
+    app.state.shelf = Shelf(settings, service.qa.store)
     app.state.listens_warm = listens_warm
     app.include_router(router)
+    app.include_router(shelving.router)
     problems.install(app)
-    app.add_middleware(Observing, observer=service.observer)  # last: the outermost
+    layers.install(app, settings)
+    app.add_middleware(Observing, observer=service.observer)
+    app.add_middleware(SafeHeaders)  # last: the outermost
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = get_openapi(
                 title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=None
             )
-            app.openapi_schema = problems.document_media_type(schema)
+            app.openapi_schema = layers.describe(problems.document_media_type(schema))
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

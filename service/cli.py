@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from indexing.errors import StoryQAError
-from service.commands import building, demonstration, library, questions, serving
+from service.commands import building, demonstration, keys, library, questions, serving
 
 # Commands of other packages, imported only when they are run.
 COMMANDS = {"evaluate": "evaluation.cli:app", "train": "training.cli:app"}
@@ -69,6 +69,7 @@ for _command in (
     demonstration.demo,
 ):
     app.command()(_command)
+app.add_typer(keys.app)
 for _name, _help in _HELP.items():
     app.command(
         _name,

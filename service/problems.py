@@ -20,6 +20,7 @@ from service.asking import BadRequest
 from service.load.batching import DeadlinePassed
 from service.load.connection import ClientGone
 from service.load.queueing import Overloaded
+from service.refusing import Refused
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,12 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Problem, "description": HTTPStatus(status).phrase} for status in statuses}
 
 
+def documented(status: int) -> dict[str, Any]:
+    """One such response as the finished OpenAPI has it."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": HTTPStatus(status).phrase, "content": content}
+
+
 def document_media_type(schema: dict[str, Any]) -> dict[str, Any]:
     """The OpenAPI ``schema`` with the media type that problems really have, changed in place."""
     for path in schema.get("paths", {}).values():
@@ -125,6 +132,8 @@ def problem_of(error: StoryQAError) -> Problem:
             in_query = error.field.startswith("query/")
             culprit = Culprit(pointer=error.field if in_query else f"/{error.field}", detail=detail)
             return _problem(422, detail, "invalid-request", errors=[culprit])
+        case Refused():
+            return _problem(error.status, detail, error.kind)
         case BadItem():
             problem = problem_of(error.error)
             culprits = [
@@ -150,7 +159,8 @@ async def _on_our_error(request: Request, error: Exception) -> Response:
         return Response(status_code=CLIENT_GONE)  # nobody reads it; the log and the metrics tell it apart
     problem = problem_of(error)
     retry_after_s = getattr(error, "retry_after_s", _RETRY_AFTER_S)
-    return ProblemResponse(problem, {"Retry-After": str(retry_after_s)} if problem.status == 503 else None)
+    headers = {"Retry-After": str(retry_after_s)} if problem.status == 503 else {}
+    return ProblemResponse(problem, headers | (error.headers if isinstance(error, Refused) else {}))
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
@@ -177,6 +187,8 @@ def _detail(error: dict[str, Any]) -> str:
 async def _on_http_error(request: Request, error: Exception) -> Response:
     """Unknown routes, wrong methods, bodies that cannot be read."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, Refused):  # which only thus gets past what FastAPI catches
+        return await _on_our_error(request, error.__cause__)
     detail = {
         404: f"nothing is at {request.url.path}; the calls are listed at /docs",
         405: f"{request.url.path} does not take {request.method}; the calls are listed at /docs",

@@ -69,12 +69,39 @@ class Settings(BaseSettings):
         default=None, description="the OTLP/HTTP address that traces are sent to; needs the extra otel"
     )
     open_mb: int = Field(default=1024, ge=1, description="the most megabytes of indexes held open at once")
+    state: Path | None = Field(
+        default=None, description="the folder of uploads, jobs and keys; by default `service` in the store"
+    )
+    largest_upload_mb: int = Field(default=100, ge=1, le=4096, description="the largest book to be uploaded")
+    most_jobs: int = Field(default=100, ge=1, description="the most uploads that may wait to be indexed")
+    keys: SecretStr | None = Field(
+        default=None,
+        description="hashes of API keys as `storyqa keys create` prints them",
+    )
+    rate: str = Field(default="600/minute", description="how often each API key may ask")
+    rate_storage: str | None = Field(
+        default=None, description="where processes count that together, such as redis://HOST:PORT"
+    )
+    insecure: bool = Field(default=False, description="serve anyone who can reach it, without keys")
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="the sites whose pages may call the service, separated by commas"
+    )
     debug: bool = Field(default=False, description="show the whole of an unexpected error")
 
-    @field_validator("readers", mode="before")
+    @field_validator("readers", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the service keeps what is its own."""
+        return self.store / "service" if self.state is None else self.state
+
+    @property
+    def key_file(self) -> Path:
+        """The file that ``storyqa keys`` keeps."""
+        return self.state_folder / "keys.json"
 
     def allowed_readers(self) -> tuple[str, ...]:
         """The readers a client may name: any model that a stranger named would be fetched and loaded."""

@@ -8,6 +8,7 @@ import json
 import logging
 import logging.config
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -128,6 +129,15 @@ def logged(kind: str) -> Iterator[io.StringIO]:
         ours.setLevel(level)
 
 
+def logged_all(written: io.StringIO, requests: int) -> str:
+    """The log once it tells of so many requests: each is logged when its response is out."""
+    deadline = time.monotonic() + 30
+    while (text := written.getvalue()).count(" ms") < requests:
+        assert time.monotonic() < deadline, text
+        time.sleep(0.01)
+    return text
+
+
 def test_what_nobody_thought_of_is_a_problem_with_the_request_id_and_is_logged() -> None:
     app = FastAPI()
     app.add_middleware(Observing, observer=Observer(Metrics()))
@@ -157,7 +167,7 @@ def test_the_log_has_one_line_per_request_and_questions_only_where_they_are_want
         client.post("/answer", json=ASKED[0], headers={"X-Request-ID": "mine"})
         client.post("/search", json=ASKED[1])
         client.post("/answer", json=ASKED[2] | {"k": 0})
-    text = written.getvalue()
+        text = logged_all(written, 3)
     records = [json.loads(line) for line in text.splitlines()]
     answered = next(record for record in records if record.get("request_id") == "mine")
     assert answered["logger"] == "service.observing.layer"
@@ -173,7 +183,8 @@ def test_the_log_has_one_line_per_request_and_questions_only_where_they_are_want
 def test_a_line_for_people_is_one_line_whatever_the_path_holds(client: httpx.Client) -> None:
     with logged("text") as written:
         client.get("/a%0Ab%1B", headers={"X-Request-ID": "mine"})
-    [line] = [line for line in written.getvalue().splitlines() if "/a" in line]
+        text = logged_all(written, 1)
+    [line] = [line for line in text.splitlines() if "/a" in line]
     assert "GET /a%0Ab%1B 404" in line
     assert line.endswith("[mine]")
 

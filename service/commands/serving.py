@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from service.commands.options import AsJson, Store
 from service.commands.output import console, print_json
+
+if TYPE_CHECKING:
+    from service.settings import Settings
 
 
 def serve(
@@ -20,17 +23,26 @@ def serve(
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="How many processes answer, each with the models.")
     ] = 1,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve anyone who can reach it, without keys.")
+    ] = False,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer questions over HTTP; Ctrl-C stops."""
+    """Answer questions over HTTP; Ctrl-C stops.
+
+    Without API keys (storyqa keys create) only this machine is served.
+    """
     from service.settings import load_settings
 
     settings = load_settings(store)
+    if insecure:
+        settings = settings.model_copy(update={"insecure": True})
     with _listen(host, port) as listening:
         from service.load.workers import run
 
         address, bound = listening.getsockname()[:2]
+        _check_keys(address, settings)
         url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
         if as_json:
             print_json(
@@ -42,6 +54,19 @@ def serve(
             )
         with contextlib.suppress(KeyboardInterrupt):  # how the server is meant to be stopped
             run(settings, listening, workers)
+
+
+def _check_keys(address: str, settings: Settings) -> None:
+    """Raise ``StoryQAError`` where other machines could call the service and no key kept them out."""
+    from indexing.errors import StoryQAError
+    from service.access.gate import is_loopback
+    from service.access.layers import key_ring
+
+    if not (is_loopback(address) or settings.insecure or key_ring(settings).wanted):
+        raise StoryQAError(
+            f"{address} can be reached from other machines, and there are no keys; make one with "
+            "storyqa keys create NAME, or serve everyone with --insecure"
+        )
 
 
 def _listen(host: str, port: int) -> socket.socket:

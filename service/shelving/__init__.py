@@ -1,0 +1,1 @@
+"""Books over HTTP: uploads, the jobs that index them, and the process that does."""

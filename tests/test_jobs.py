@@ -1,0 +1,380 @@
+"""Jobs that index uploads: none is lost, none is done twice at once, and a hostile book harms only itself."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import shelf
+from test_epub import PROSE, pack, package, page
+
+from indexing.errors import UnknownBook
+from indexing.store import IndexStore
+from service.settings import Settings
+from service.shelving import worker
+from service.shelving.jobs import Jobs, NoState, TooManyJobs, UnknownJob
+from service.shelving.shelf import BookThere, Shelf
+from service.shelving.uploads import plain, safe_name
+from service.shelving.worker import work
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Jobs:
+    return Jobs(tmp_path / "service")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> IndexStore:
+    return IndexStore(tmp_path / "store")
+
+
+def queue(jobs: Jobs, data: bytes, name: str = "tale.txt", book_id: str = "tale", most: int = 100) -> str:
+    incoming = jobs.take_in(most)
+    try:
+        incoming.file.write(data)
+        return jobs.add(incoming, book_id, None, name, most).id
+    finally:
+        incoming.close()
+
+
+def states(jobs: Jobs, ids: list[str]) -> list[str]:
+    return [jobs.get(id).status for id in ids]
+
+
+def test_jobs_are_begun_in_their_order_and_known_until_the_end(jobs: Jobs) -> None:
+    ids = [queue(jobs, b"text", book_id=f"book-{number}") for number in range(3)]
+    assert [job.id for job in (jobs.begin(), jobs.begin()) if job is not None] == ids[:2]
+    jobs.progress(ids[0], 0.123456)
+    assert jobs.get(ids[0]).progress == 0.1235
+    jobs.finish(ids[0])
+    jobs.fail(ids[1], "no book")
+    assert states(jobs, ids) == ["done", "failed", "queued"]
+    assert (jobs.get(ids[0]).progress, jobs.get(ids[1]).error) == (1.0, "no book")
+    assert [jobs.upload(id).exists() for id in ids] == [False, False, True]
+    assert jobs.pending()
+    third = jobs.begin()
+    assert third is not None
+    jobs.finish(third.id)
+    assert jobs.begin() is None
+    assert not jobs.pending()
+
+
+def test_where_nothing_was_ever_uploaded_nothing_is_written(jobs: Jobs, tmp_path: Path) -> None:
+    assert not jobs.pending()
+    assert jobs.of_book("tale") == []
+    assert jobs.cancel("tale", "gone") == 0
+    jobs.sweep()
+    for id in ("0" * 32, "", "../jobs.sqlite", "\udc80", "\0", "0" * 32 + "\n"):
+        with pytest.raises(UnknownJob):
+            jobs.get(id)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_more_wait_than_may(jobs: Jobs) -> None:
+    queue(jobs, b"text", most=2)
+    late = jobs.take_in(2)  # there is still room when this one begins to come in
+    queue(jobs, b"text", most=2)
+    with pytest.raises(TooManyJobs):
+        jobs.take_in(2)
+    with pytest.raises(TooManyJobs):
+        jobs.add(late, "late", None, "late.txt", 2)
+    late.close()
+    assert not late.path.exists()
+
+
+def test_what_came_in_half_is_swept_away_and_nothing_else_is(jobs: Jobs) -> None:
+    waiting = queue(jobs, b"text")
+    coming = jobs.take_in(100)
+    jobs.upload("0" * 32).write_bytes(b"left by a process that was killed")
+    jobs.sweep()
+    assert {path.name for path in jobs.upload("x").parent.iterdir()} == {waiting, coming.id}
+    coming.close()
+    jobs.sweep()
+    assert {path.name for path in jobs.upload("x").parent.iterdir()} == {waiting}
+
+
+def test_a_job_whose_process_died_is_begun_again_but_not_for_ever(jobs: Jobs) -> None:
+    id = queue(jobs, b"text")
+    for _ in range(3):
+        jobs.begin_again()
+        begun = jobs.begin()
+        assert begun is not None
+        assert begun.id == id
+    jobs.begin_again()
+    assert jobs.get(id).status == "failed"
+    assert "ended the process 3 times" in (jobs.get(id).error or "")
+
+
+def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: Jobs) -> None:
+    running, waiting, other = (queue(jobs, b"text", book_id=book) for book in ("tale", "tale", "other"))
+    jobs.begin()
+    assert [job.id for job in jobs.of_book("tale")] == [running, waiting]
+    assert jobs.cancel("tale", "removed") == 1
+    assert states(jobs, [running, waiting, other]) == ["running", "failed", "queued"]
+    assert not jobs.upload(waiting).exists()
+
+
+def test_old_jobs_are_forgotten_and_unfinished_ones_never(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.shelving.jobs._REMEMBERED", 2)
+    first = queue(jobs, b"text")
+    done = [queue(jobs, b"text") for _ in range(4)]
+    for id in done:
+        jobs.finish(id)
+    queue(jobs, b"text")
+    for id in done[:2]:
+        with pytest.raises(UnknownJob):
+            jobs.get(id)
+    assert states(jobs, [first, *done[2:]]) == ["queued", "done", "done"]
+
+
+def test_setting_the_clock_changes_no_order(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = time.time
+    ids = [queue(jobs, b"text")]
+    for jump in (-1e9, 1e9, 0):
+        monkeypatch.setattr(time, "time", lambda jump=jump: real() + jump)
+        ids.append(queue(jobs, b"text"))
+    assert [job.id for job in iter(jobs.begin, None)] == ids
+
+
+def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_deleted(jobs: Jobs) -> None:
+    id = queue(jobs, b"text")
+    database = jobs.upload(id).parent.parent / "jobs.sqlite"
+    for more in ("-wal", "-shm"):
+        database.with_name(database.name + more).unlink(missing_ok=True)
+    database.write_bytes(b"noise" * 1000)
+    with pytest.raises(NoState, match="delete it"):
+        jobs.get(id)
+    database.unlink()
+    with pytest.raises(UnknownJob):
+        jobs.get(id)
+    assert jobs.get(queue(jobs, b"text")).status == "queued"
+
+
+def test_processes_that_come_at_once_share_one_queue(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom service.shelving.jobs import Jobs\n"
+        "jobs = Jobs(Path(sys.argv[1]))\n"
+        "for _ in range(10):\n"
+        "    incoming = jobs.take_in(100)\n"
+        "    jobs.add(incoming, 'tale', None, 'tale.txt', 100)\n"
+        "    incoming.close()\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    processes = [subprocess.Popen(command, cwd=Path(__file__).parents[1]) for _ in range(3)]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
+    assert len(Jobs(tmp_path).of_book("tale")) == 30
+    with sqlite3.connect(tmp_path / "jobs.sqlite") as database:
+        assert database.execute("pragma journal_mode").fetchone() == ("wal",)
+    database.close()
+
+
+def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_changed(
+    jobs: Jobs, store: IndexStore
+) -> None:
+    first = queue(jobs, shelf.CLOCK.encode(), "first.txt")
+    work(jobs, store, 0.01)
+    version = store.manifest("tale").version
+    same = queue(jobs, shelf.CLOCK.encode(), "first.txt")
+    work(jobs, store, 0.01)
+    assert store.manifest("tale").version == version
+    other = queue(jobs, shelf.WELL.encode(), "second.txt")
+    work(jobs, store, 0.01)
+    assert store.open("tale").book.text == shelf.WELL.strip()
+    assert store.manifest("tale").source == "second.txt"
+    assert states(jobs, [first, same, other]) == ["done"] * 3
+
+
+def test_a_book_is_not_removed_while_it_is_indexed_and_a_waiting_one_never_comes(tmp_path: Path) -> None:
+    shelf = Shelf(Settings(store=tmp_path), IndexStore(tmp_path))
+    running, waiting = (queue(shelf.jobs, b"text", book_id=book) for book in ("one", "two"))
+    shelf.jobs.begin()
+    with pytest.raises(BookThere, match="being indexed"):
+        shelf.remove("one")
+    shelf.remove("two")
+    assert states(shelf.jobs, [running, waiting]) == ["running", "failed"]
+    assert "removed before" in (shelf.jobs.get(waiting).error or "")
+    with pytest.raises(UnknownBook):
+        shelf.remove("two")
+
+
+def zipped(files: dict[str, bytes], link: str | None = None) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        if link is not None:
+            info = zipfile.ZipInfo(link)
+            info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, "/etc/passwd")
+    return buffer.getvalue()
+
+
+_SECRET = "root:x:0:0"
+HOSTILE = {
+    "a bomb": pack(
+        {"OPS/package.opf": package(["one"]), "OPS/text/one.xhtml": b"<p>" + b"0" * (2**26 + 100)}
+    ),
+    "an archive in an archive": zipped({"inner.epub": pack({"OPS/package.opf": package(["one"])})}),
+    "an archive as a chapter": pack(
+        {"OPS/package.opf": package(["one"]), "OPS/text/one.xhtml": zipped({"x": os.urandom(5000)})}
+    ),
+    "a path out of the archive": pack({"OPS/package.opf": package(["../../../../../etc/passwd"])}),
+    "an entity from a file": pack(
+        {
+            "OPS/package.opf": '<!DOCTYPE package [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+            + package(["one"]).replace("The Miller's Gull", "&x;"),
+            "OPS/text/one.xhtml": "<p></p>",
+        }
+    ),
+    "entities that multiply": pack(
+        {
+            "OPS/package.opf": "<!DOCTYPE package ["
+            + '<!ENTITY a0 "lol">'
+            + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
+            + "]>"
+            + package(["one"]).replace("The Miller's Gull", "&a11;"),
+        }
+    ),
+    "a zip of nothing": zipped({}),
+    "a truncated zip": pack({"OPS/package.opf": package(["one"])})[:-40],
+    "NUL": b"\0" * 10_000,
+    "noise": bytes(range(256)) * 40,
+    "a PDF": b"%PDF-1.7 " + b"x" * 100,
+    "nothing": b"",
+    "space": b" \n\t" * 100,
+    "a picture's name": b"\x89PNG\r\n",
+}
+
+
+def test_hostile_files_fail_with_a_reason_and_leave_the_books_beside_them_alone(
+    jobs: Jobs, store: IndexStore, tmp_path: Path
+) -> None:
+    ids = {what: queue(jobs, data, "book.epub", "evil") for what, data in HOSTILE.items()}
+    good = queue(jobs, shelf.CLOCK.encode(), "clock.txt", "clock")
+    work(jobs, store, 0.01)
+    for what, id in ids.items():
+        job = jobs.get(id)
+        assert job.status == "failed", what
+        assert job.error, what
+        assert _SECRET not in job.error
+        assert str(tmp_path) not in job.error, what
+        assert "unexpected" not in job.error, (what, job.error)
+    assert jobs.get(good).status == "done"
+    assert store.ids() == ["clock"]
+    assert not any(jobs.upload("x").parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "🜁 " * 50 + "The jackdaw 🐦 sat on four eggs.",
+        "\u202eThe tower fell\u202c. \u05d4\u05de\u05d2\u05d3\u05dc \u05e0\u05e4\u05dc. \u0628\u0631\u062c.",
+        "A\0clock " + "\ufeff\u200b" + "struck thirteen. " * 10,
+        "e\u0301" * 100 + " was heard.",
+    ],
+)
+def test_odd_text_keeps_its_offsets(text: str, jobs: Jobs, store: IndexStore) -> None:
+    id = queue(jobs, text.encode())
+    work(jobs, store, 0.01)
+    assert (jobs.get(id).status, jobs.get(id).error) == ("done", None)
+    index = store.open("tale")
+    assert all(index.text(at, at + 1) == index.book.text[at] for at in range(index.characters))
+    assert index.passages[-1].end <= index.characters == len(index.book.text)
+
+
+def test_bytes_that_are_no_utf8_are_read_all_the_same(jobs: Jobs, store: IndexStore) -> None:
+    id = queue(jobs, shelf.LANTERN.encode() + b"\xff caf\xe9 \xc3\x28.")
+    work(jobs, store, 0.01)
+    assert jobs.get(id).status == "done"
+    assert "café" in store.open("tale").book.text
+
+
+def test_a_link_in_an_archive_is_text_and_leads_nowhere(jobs: Jobs, store: IndexStore) -> None:
+    files = {
+        "mimetype": b"application/epub+zip",
+        "META-INF/container.xml": zipfile.ZipFile(io.BytesIO(HOSTILE["a bomb"])).read(
+            "META-INF/container.xml"
+        ),
+        "OPS/package.opf": package(["one", "two"]).encode(),
+        "OPS/text/two.xhtml": page(f"<p>{PROSE}</p>").encode(),
+    }
+    id = queue(jobs, zipped(files, "OPS/text/one.xhtml"), "book.epub")
+    work(jobs, store, 0.01)
+    assert jobs.get(id).status == "done"
+    text = store.open("tale").book.text
+    assert "/etc/passwd" in text
+    assert _SECRET not in text
+
+
+def test_a_book_without_an_end_is_refused(
+    jobs: Jobs, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "MOST_CHARACTERS", 100)
+    id = queue(jobs, shelf.CLOCK.encode())
+    work(jobs, store, 0.01)
+    assert "wanted at most 100" in (jobs.get(id).error or "")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Books\\moby.epub", "moby.epub"),
+        ("moby\0.txt", "moby.txt"),
+        ("\u202emoby\n.txt", "moby.txt"),
+        ("", "book"),
+        ("..", ".."),
+        ("x" * 500 + ".epub", "x" * 200 + ".epub"),
+        ("Der Mönch 🜁.html", "Der Mönch 🜁.html"),
+    ],
+)
+def test_a_file_is_shown_by_the_last_part_of_its_name(given: str, shown: str) -> None:
+    assert safe_name(given) == shown
+    assert plain(shown) == shown
+
+
+def test_the_process_that_indexes_ends_with_the_one_that_started_it_and_another_goes_on(
+    tmp_path: Path, store: IndexStore
+) -> None:
+    jobs = Jobs(tmp_path / "service")
+    id = queue(jobs, shelf.CLOCK.encode())
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom service.shelving.indexer import Indexer\n"
+        "from service.shelving.jobs import Jobs\n"
+        "folder, store = map(Path, sys.argv[1:])\n"
+        "indexer = Indexer(folder, store, Jobs(folder))\nindexer.start()\ntime.sleep(600)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "service"), str(store.root)]
+    root = Path(__file__).parents[1]
+    first = subprocess.Popen(command, cwd=root)
+    until(lambda: jobs.get(id).status == "running")
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    second = subprocess.Popen(command, cwd=root)
+    try:
+        until(lambda: jobs.get(id).finished)
+    finally:
+        second.kill()
+        second.wait()
+    assert jobs.get(id).status == "done"
+    assert store.open("tale").book.text == shelf.CLOCK.strip()
+
+
+def until(reached: object) -> None:
+    """Return once ``reached()`` is true; fail after minutes."""
+    assert callable(reached)
+    deadline = time.monotonic() + 300
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
