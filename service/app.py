@@ -17,7 +17,7 @@ from fastapi.responses import Response
 
 from indexing.errors import StoryQAError
 from indexing.tables import UnknownName
-from service import problems
+from service import page, problems
 from service.access import layers
 from service.access.headers import SafeHeaders
 from service.answering import Ask, book_qa
@@ -261,6 +261,7 @@ def create_app(
     app.state.listens_warm = listens_warm
     app.include_router(router)
     app.include_router(shelving.router)
+    page.install(app)
     problems.install(app)
     layers.install(app, settings)
     app.add_middleware(Observing, observer=service.observer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("data"):
                 item.add_marker(absent)
+    if shutil.which("chromium") is None:
+        blind = pytest.mark.skip(reason="there is no chromium here: apt-get install chromium")
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(blind)
 
 
 @pytest.fixture(scope="session")

@@ -6,25 +6,29 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from service.access.keys import KeyFile, Scope, make_key
 from service.app import create_app
 from service.settings import Settings
 
 
-def serving(settings: Settings) -> AbstractContextManager[httpx.Client]:
+@contextmanager
+def serving(settings: Settings) -> Iterator[httpx.Client]:
     """A client of the service."""
-    return running(create_app(settings))
+    with running(create_app(settings)) as url, httpx.Client(base_url=url, timeout=60) as client:
+        yield client
 
 
 @contextmanager
-def running(app: FastAPI) -> Iterator[httpx.Client]:
-    """A client of a server of ``app`` that runs in a thread of its own, on a free port."""
+def running(app: FastAPI) -> Iterator[str]:
+    """The address, such as ``http://127.0.0.1:40001``, at which ``app`` answers meanwhile."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -33,14 +37,18 @@ def running(app: FastAPI) -> Iterator[httpx.Client]:
             while not server.started:
                 assert thread.is_alive(), "the server ended before it was ready"
                 time.sleep(0.01)
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=60
-            ) as client:
-                yield client
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(timeout=30)
             assert not thread.is_alive(), "the server did not stop"
+
+
+def new_key(file: Path, name: str, scope: Scope, per_minute: int | None = None) -> str:
+    """A new key, added to those in ``file``, as a caller shows it."""
+    secret, key = make_key(name, scope, per_minute)
+    KeyFile(file).add(key)
+    return secret
 
 
 def problem(response: httpx.Response, status: int) -> dict[str, Any]:

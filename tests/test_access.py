@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from server import problem, serving
+from server import new_key, problem, serving
 from test_service import ASKED
 
 from indexing.errors import StoryQAError
@@ -32,9 +32,7 @@ def settings(store: IndexStore, state: Path, **more: Any) -> Settings:
 
 def key_for(state: Path, name: str, scope: Scope, per_minute: int | None = None) -> dict[str, str]:
     """The header with a new key of the service whose folder is ``state``."""
-    secret, key = make_key(name, scope, per_minute)
-    KeyFile(state / "keys.json").add(key)
-    return {"Authorization": f"Bearer {secret}"}
+    return {"Authorization": f"Bearer {new_key(state / 'keys.json', name, scope, per_minute)}"}
 
 
 @pytest.fixture

@@ -146,8 +146,8 @@ def test_what_nobody_thought_of_is_a_problem_with_the_request_id_and_is_logged()
     def broken() -> None:
         raise RuntimeError("a secret")
 
-    with logged("json") as written, running(app) as client:
-        response = client.get("/broken", headers={"X-Request-ID": "mine"})
+    with logged("json") as written, running(app) as url:
+        response = httpx.get(f"{url}/broken", headers={"X-Request-ID": "mine"})
     content = problem(response, 500)
     assert response.headers["x-request-id"] == "mine"
     assert "RuntimeError" in content["detail"]

@@ -1,0 +1,265 @@
+"""A client of the HTTP service for Python programs, for threads and for ``async``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, TypeVar
+
+import httpx
+
+from service import calls
+from service.calls import AGAIN, Call, Job, JobFailed, Patience, ServiceError
+from service.schemas import AnswerResponse, BookDetails, BookOut, SearchResponse
+
+__all__ = ["AsyncClient", "Client", "Job", "JobFailed", "Patience", "ServiceError"]
+
+Result = TypeVar("Result")
+
+URL = "http://127.0.0.1:8000"
+TIMEOUT_S = 150.0
+_POLL_S = 0.5
+
+
+class Client:
+    """A connection to the service at ``url``; safe to share between threads, to be closed after use.
+
+    ``key`` is the API key, where the service wants one. Every method raises ``ServiceError`` for what
+    the service refuses; a service that is busy (429, 503) or being started again is asked again with
+    ``patience``. ``timeout_s`` bounds each try.
+    """
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience | None = None,
+    ) -> None:
+        self._http = httpx.Client(base_url=url, headers=_headers(key), timeout=timeout_s)
+        self._patience = patience or Patience()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._http.close()
+
+    def answer(
+        self,
+        book_id: str,
+        question: str,
+        *,
+        k: int | None = None,
+        n_best: int | None = None,
+        before: int | str | None = None,
+        retriever: str | None = None,
+        reader: str | None = None,
+    ) -> AnswerResponse:
+        """The answer to one question; what is left out is the service's choice."""
+        return self._send(
+            calls.answer(
+                calls.question(
+                    book_id, question, k=k, n_best=n_best, before=before, retriever=retriever, reader=reader
+                )
+            )
+        )
+
+    def answers(self, questions: Sequence[Mapping[str, Any]]) -> list[AnswerResponse]:
+        """The answers to many, in order; each is what ``POST /answer`` takes."""
+        return self._send(calls.answers(questions))
+
+    def search(
+        self,
+        book_id: str,
+        question: str,
+        *,
+        k: int | None = None,
+        before: int | str | None = None,
+        retriever: str | None = None,
+    ) -> SearchResponse:
+        """The passages that fit a question, best first."""
+        return self._send(
+            calls.search(calls.question(book_id, question, k=k, before=before, retriever=retriever))
+        )
+
+    def books(self) -> list[BookOut]:
+        """All books."""
+        return self._send(calls.books())
+
+    def book(self, book_id: str) -> BookDetails:
+        """One book, with its chapters."""
+        return self._send(calls.book(book_id))
+
+    def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
+        """``book.text[start:end]``."""
+        return self._send(calls.text(book_id, start, end)).text
+
+    def add_book(
+        self,
+        source: Path | str | bytes,
+        *,
+        id: str | None = None,
+        title: str | None = None,
+        name: str = "book.txt",
+    ) -> Job:
+        """Send a book and return its job at once; ``wait`` waits for it.
+
+        A path is a file in any format that the service reads; bytes are its content, in the format that
+        ``name`` ends with.
+        """
+        content = source if isinstance(source, bytes) else Path(source)
+        name = name if isinstance(content, bytes) else content.name
+        return self._send(calls.add_book(content, name, id=id, title=title))
+
+    def job(self, job_id: str) -> Job:
+        """How far a job is."""
+        return self._send(calls.job(job_id))
+
+    def wait(self, job: Job, *, timeout_s: float = 3600.0) -> Job:
+        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
+        deadline = time.monotonic() + timeout_s
+        while not job.ended:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"job {job.id} is {job.status} after {timeout_s:g} s; wait longer for it")
+            time.sleep(_POLL_S)
+            job = self.job(job.id)
+        return _done(job)
+
+    def remove_book(self, book_id: str) -> None:
+        """Take a book out of the store."""
+        self._send(calls.remove_book(book_id))
+
+    def ready(self) -> bool:
+        """Whether the models are loaded."""
+        try:
+            return self._send(calls.ready(), Patience(tries=1)).status == "ready"
+        except ServiceError as error:
+            if error.status == 503:
+                return False
+            raise
+
+    def _send(self, call: Call[Result], patience: Patience | None = None) -> Result:
+        patience = patience or self._patience
+        tried = 0
+        while True:
+            tried += 1
+            response: httpx.Response | None = None
+            try:
+                with _parts(call) as parts:
+                    response = self._http.request(call.method, call.path, **parts)
+                if response.status_code not in AGAIN:
+                    return call.result(response)
+                failure = calls.error_in(response)
+            except httpx.TransportError as error:
+                failure = calls.unreachable(self._http.base_url, error)
+                if not isinstance(error, httpx.ConnectError):
+                    raise failure from error  # it may have been done: once more could be once too often
+            pause = patience.pause(tried, response)
+            if pause is None:
+                raise failure
+            time.sleep(pause)
+
+
+class AsyncClient:
+    """``Client`` for ``async`` programs: the same calls, awaited."""
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience | None = None,
+    ) -> None:
+        self._http = httpx.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_s)
+        self._patience = patience or Patience()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self._http.aclose()
+
+    async def answer(self, book_id: str, question: str, **options: int | str | None) -> AnswerResponse:
+        """The answer to one question; ``options`` are those of ``Client.answer``."""
+        return await self._send(calls.answer(calls.question(book_id, question, **options)))
+
+    async def answers(self, questions: Iterable[Mapping[str, Any]]) -> list[AnswerResponse]:
+        """The answers to many, in order; each is what ``POST /answer`` takes."""
+        return await self._send(calls.answers([*questions]))
+
+    async def search(self, book_id: str, question: str, **options: int | str | None) -> SearchResponse:
+        """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
+        return await self._send(calls.search(calls.question(book_id, question, **options)))
+
+    async def books(self) -> list[BookOut]:
+        """All books."""
+        return await self._send(calls.books())
+
+    async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
+        """``book.text[start:end]``."""
+        return (await self._send(calls.text(book_id, start, end))).text
+
+    async def _send(self, call: Call[Result]) -> Result:
+        tried = 0
+        while True:
+            tried += 1
+            response: httpx.Response | None = None
+            try:
+                with _parts(call) as parts:
+                    response = await self._http.request(call.method, call.path, **parts)
+                if response.status_code not in AGAIN:
+                    return call.result(response)
+                failure = calls.error_in(response)
+            except httpx.TransportError as error:
+                failure = calls.unreachable(self._http.base_url, error)
+                if not isinstance(error, httpx.ConnectError):
+                    raise failure from error
+            pause = self._patience.pause(tried, response)
+            if pause is None:
+                raise failure
+            await asyncio.sleep(pause)
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def _done(job: Job) -> Job:
+    if job.status == "failed":
+        raise JobFailed(job)
+    return job
+
+
+@contextlib.contextmanager
+def _parts(call: Call[Any]) -> Iterator[dict[str, Any]]:
+    """The parts of the request for httpx; a file is opened anew for every try, and never read whole."""
+    with contextlib.ExitStack() as stack:
+        parts: dict[str, Any] = {"params": call.params}
+        if call.json is not None:
+            parts["json"] = call.json
+        if call.file is not None:
+            name, source = call.file
+            content: IO[bytes] | bytes = (
+                source if isinstance(source, bytes) else stack.enter_context(source.open("rb"))
+            )
+            parts |= {"files": {"file": (name, content)}, "data": call.data}
+        yield parts

@@ -1,0 +1,148 @@
+// An answer on the page: its words, its place in the book, the other candidates, the passages read.
+
+import * as api from "./api.js";
+import { element, length, renderText } from "./text.js";
+import { confidenceInWords, percent } from "./words.js";
+
+// How much of the book is shown around the passage, in characters.
+const CONTEXT = 400;
+// Candidates that hardly anything speaks for are left out.
+const LEAST = 0.02;
+
+/** Where `evidence` is marked: its sentence, and in it the answer. */
+export const marksOf = (evidence) => [
+  { start: evidence.sentence_start, end: evidence.sentence_end, tag: "span", className: "sentence" },
+  { start: evidence.start, end: evidence.end, tag: "mark" },
+];
+
+/**
+ * Shows one answer in `into`.
+ *
+ * `limit` is the offset up to which the book may be shown. `onShow(evidence)` hears which candidate's
+ * place is in view, `onOpen(place, marks)` that its place is wanted in the whole book.
+ */
+export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) {
+  if (answer.candidates.length === 0) {
+    into.replaceChildren(
+      element("p", { className: "nothing" }, "There is nothing to read before that place in the book."),
+    );
+    return;
+  }
+  const candidates = answer.candidates.filter((candidate, i) => i === 0 || candidate.confidence >= LEAST);
+  const heading = answer.answerable ? "Answer" : "The book may not say; the best guess";
+  const said = element("p", { className: "said" });
+  const confidence = element("p", { className: "confidence" });
+  const note = element("p", { className: "note" });
+  const figure = element("figure");
+  const others = element("ul", { className: "others" });
+  const buttons = candidates.map((candidate) =>
+    element(
+      "button",
+      { type: "button", onclick: () => choose(candidate) },
+      element("span", { className: "text" }, candidate.text),
+      element("span", { className: "quiet" }, confidenceInWords(candidate.confidence)),
+      element("span", { className: "quiet place" }, candidate.evidence ? place(candidate.evidence) : ""),
+    ),
+  );
+  others.append(...buttons.map((button) => element("li", {}, button)));
+
+  const choose = async (candidate) => {
+    said.textContent = candidate.text;
+    confidence.replaceChildren(
+      element("strong", {}, confidenceInWords(candidate.confidence)),
+      ` · confidence ${candidate.confidence.toFixed(2)}`,
+    );
+    note.textContent = candidate.note ?? "";
+    note.hidden = candidate.note === null;
+    buttons.forEach((button, i) =>
+      button.setAttribute("aria-pressed", String(candidates[i] === candidate)),
+    );
+    onShow(candidate.evidence);
+    await showEvidence(figure, book, candidate.evidence, answer.passages, limit, onOpen);
+  };
+
+  into.replaceChildren(
+    element("h2", { className: "label" }, heading),
+    said,
+    confidence,
+    note,
+    figure,
+    ...(buttons.length > 1 ? [element("h3", { className: "label" }, "Candidates"), others] : []),
+    passagesRead(answer.passages, book, onOpen),
+  );
+  into.classList.toggle("unsure", !answer.answerable);
+  await choose(candidates[0]);
+}
+
+const place = (evidence) =>
+  [evidence.chapter, `${percent(evidence.percent / 100)} into the book`].filter(Boolean).join(" · ");
+
+async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
+  figure.shown = evidence;
+  if (evidence === null) {
+    figure.replaceChildren(element("p", { className: "quiet" }, "No place in the book supports it."));
+    return;
+  }
+  const passage = passages.find((one) => one.number === evidence.passage) ?? evidence;
+  const start = Math.max(0, Math.min(passage.start, evidence.sentence_start) - CONTEXT);
+  const end = Math.min(limit, Math.max(passage.end, evidence.sentence_end) + CONTEXT);
+  let text = await api.text(book.id, start, end);
+  if (figure.shown !== evidence) return; // another candidate has been chosen meanwhile
+  // The context begins and ends with whole words, in scripts that put spaces between them.
+  const torn = (start > 0 && text.match(/^\S{1,30}(?=\s)/u)?.[0]) || "";
+  text = text.slice(torn.length);
+  if (end < limit) text = text.replace(/(?<=\s)\S{1,30}$/u, "");
+  const quote = element("blockquote", { className: "book", tabIndex: 0, role: "region" });
+  quote.ariaLabel = "The passage that the answer stands in";
+  renderText(quote, text, start + length(torn), [
+    { start: passage.start, end: Math.min(passage.end, limit), tag: "span", className: "passage" },
+    ...marksOf(evidence),
+  ]);
+  figure.replaceChildren(
+    quote,
+    element(
+      "figcaption",
+      {},
+      element("span", { className: "quiet" }, place(evidence)),
+      element(
+        "button",
+        { type: "button", className: "plain open", onclick: () => onOpen(evidence, marksOf(evidence)) },
+        "Open in the book",
+      ),
+    ),
+  );
+  const [mark, box] = [quote.querySelector("mark"), quote.getBoundingClientRect()];
+  if (mark !== null) quote.scrollTop = mark.getBoundingClientRect().top - box.top - box.height / 2;
+}
+
+function passagesRead(passages, book, onOpen) {
+  const list = element(
+    "ol",
+    {},
+    ...passages.map((passage) =>
+      element(
+        "li",
+        {},
+        element(
+          "button",
+          {
+            type: "button",
+            onclick: () =>
+              onOpen(passage, [
+                { start: passage.start, end: passage.end, tag: "span", className: "sentence" },
+              ]),
+          },
+          [`Passage ${passage.number}`, passage.chapter, percent(passage.start / book.characters)]
+            .filter(Boolean)
+            .join(" · "),
+        ),
+      ),
+    ),
+  );
+  return element(
+    "details",
+    {},
+    element("summary", {}, `The ${passages.length} passages that were read`),
+    list,
+  );
+}

@@ -1,0 +1,183 @@
+// The calls to the service. Whatever goes wrong is a Problem, with a sentence for people.
+
+const TRIES = 4;
+const LONGEST_WAIT_S = 15;
+
+/** `status` is the HTTP status, 0 where the service was not reached at all. */
+export class Problem extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+let key = null;
+try {
+  key = sessionStorage.getItem("storyqa.key");
+} catch {
+  // Storage is switched off: the key is asked for once per visit.
+}
+
+let askForKey = async () => null;
+
+/** `ask(detail)` resolves to the key that the user typed, or to null. */
+export function whenAKeyIsWanted(ask) {
+  askForKey = ask;
+}
+
+function useKey(text) {
+  key = text;
+  try {
+    sessionStorage.setItem("storyqa.key", text);
+  } catch {
+    // As above.
+  }
+}
+
+const address = (path) => new URL(path, document.baseURI);
+const authorization = () => (key === null ? {} : { Authorization: `Bearer ${key}` });
+
+async function problemIn(response) {
+  let detail = `The service answered with status ${response.status}.`;
+  try {
+    detail = (await response.json()).detail ?? detail;
+  } catch {
+    // No problem document: a proxy in between has answered.
+  }
+  return new Problem(response.status, detail);
+}
+
+const pause = (seconds, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 1000 * seconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+
+/**
+ * The response to one call. A busy service (429, 503) is asked again after as long as it says, and
+ * `onWait(seconds)` is told; one that wants a key is asked again with the one that the user gives.
+ */
+async function send(path, { method = "GET", json, signal, accept = "application/json", onWait } = {}) {
+  for (let tried = 1; ; tried += 1) {
+    const headers = { Accept: accept, ...authorization() };
+    if (json !== undefined) headers["Content-Type"] = "application/json";
+    let response;
+    try {
+      response = await fetch(address(path), { method, headers, body: JSON.stringify(json), signal });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Problem(0, "The service cannot be reached. Is it running, and are you online?");
+    }
+    if (response.ok) return response;
+    const problem = await problemIn(response);
+    if (problem.status === 401) {
+      const given = await askForKey(problem.message);
+      if (given === null) throw problem;
+      useKey(given);
+    } else if ((problem.status === 429 || problem.status === 503) && tried < TRIES) {
+      const seconds = Math.min(Number(response.headers.get("Retry-After")) || 2, LONGEST_WAIT_S);
+      onWait?.(seconds, problem.message);
+      await pause(seconds, signal);
+    } else {
+      throw problem;
+    }
+  }
+}
+
+const get = async (path, options) => (await send(path, options)).json();
+const path = (id) => `books/${encodeURIComponent(id)}`;
+
+export const books = () => get("books");
+export const book = (id) => get(path(id));
+export const answer = (json, options) => get("answer", { method: "POST", json, ...options });
+
+/** The text of the book from `start` to `end`, code points; "" where they bound nothing. */
+export async function text(id, start, end) {
+  if (start >= end) return "";
+  return (await get(`${path(id)}/text?start=${start}&end=${end}`)).text;
+}
+
+/** Sends a file as a new book and resolves to its job; `onSent(share)` hears how much has left. */
+export async function upload(file, onSent) {
+  for (;;) {
+    const request = await sent(file, onSent);
+    let content = null;
+    try {
+      content = JSON.parse(request.responseText);
+    } catch {
+      // As in problemIn.
+    }
+    if (request.status === 202 && content !== null) return content;
+    const problem = new Problem(
+      request.status,
+      content?.detail ?? `The service answered with status ${request.status}.`,
+    );
+    const given = problem.status === 401 ? await askForKey(problem.message) : null;
+    if (given === null) throw problem;
+    useKey(given);
+  }
+}
+
+// XMLHttpRequest, for fetch does not tell how much of a body has been sent.
+function sent(file, onSent) {
+  const form = new FormData();
+  form.append("file", file, file.name);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", address("books"));
+    for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
+    request.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable) onSent(event.loaded / event.total);
+    });
+    request.addEventListener("load", () => resolve(request));
+    request.addEventListener("error", () =>
+      reject(new Problem(0, "The connection ended before the file had been sent; try again.")),
+    );
+    request.send(form);
+  });
+}
+
+const ended = (job) => job.status === "done" || job.status === "failed";
+
+/** Resolves to the job when it has ended; `onChange(job)` hears of every change until then. */
+export async function follow(job, onChange) {
+  const at = `jobs/${encodeURIComponent(job.id)}`;
+  let last = job;
+  while (!ended(last)) {
+    try {
+      for await (const next of events(`${at}/events`)) {
+        last = next;
+        onChange(last);
+      }
+    } catch (error) {
+      if (error instanceof Problem && error.status >= 400) throw error;
+      // The stream broke off; the job itself goes on.
+    }
+    if (!ended(last)) {
+      await pause(1);
+      last = await get(at);
+      onChange(last);
+    }
+  }
+  return last;
+}
+
+// fetch, for EventSource cannot show a key.
+async function* events(at) {
+  const response = await send(at, { accept: "text/event-stream" });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let waiting = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (waiting + value).replaceAll("\r\n", "\n").split("\n\n");
+    waiting = blocks.pop();
+    for (const block of blocks) {
+      const data = block.split("\n").filter((line) => line.startsWith("data:"));
+      if (data.length > 0) yield JSON.parse(data.map((line) => line.slice(5)).join("\n"));
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// The list of books, and adding to it: a file chosen or dropped is sent, and its job followed to its end.
+
+import * as api from "./api.js";
+import { element } from "./text.js";
+import { count } from "./words.js";
+
+const MOST_SHOWN = 200;
+
+/** The dialog with the books; `onChoose(id)` hears which one is wanted. */
+export class Library {
+  constructor(dialog, onChoose) {
+    this.dialog = dialog;
+    this.onChoose = onChoose;
+    this.books = [];
+    this.list = dialog.querySelector("#books");
+    this.about = dialog.querySelector("#books-about");
+    this.uploads = dialog.querySelector("#uploads");
+    this.filter = dialog.querySelector("#filter");
+    this.filter.addEventListener("input", () => this.draw());
+    this.filter.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") this.list.querySelector("button")?.focus();
+      if (event.key === "Enter") this.list.querySelector("button")?.click();
+    });
+    this.list.addEventListener("keydown", (event) => this.move(event));
+    const file = dialog.querySelector("#file");
+    file.addEventListener("change", () => {
+      this.add(file.files);
+      file.value = ""; // the same file may be chosen again
+    });
+  }
+
+  async load() {
+    this.books = await api.books();
+    this.books.sort((a, b) => a.title.localeCompare(b.title));
+    this.draw();
+  }
+
+  open() {
+    this.filter.value = "";
+    this.draw();
+    this.dialog.showModal();
+    this.filter.focus();
+  }
+
+  draw() {
+    const wanted = this.filter.value.trim().toLocaleLowerCase();
+    const found = this.books.filter((book) => `${book.title} ${book.id}`.toLocaleLowerCase().includes(wanted));
+    this.filter.hidden = this.books.length < 6;
+    this.list.replaceChildren(
+      ...found.slice(0, MOST_SHOWN).map((book) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                this.dialog.close();
+                this.onChoose(book.id);
+              },
+            },
+            element("span", { className: "title" }, book.title),
+            element("span", { className: "quiet" }, count(book.words, "word")),
+          ),
+        ),
+      ),
+    );
+    this.about.textContent =
+      this.books.length === 0
+        ? "There are no books yet."
+        : found.length === 0
+          ? "No book is called that."
+          : found.length > MOST_SHOWN
+            ? `${count(found.length - MOST_SHOWN, "more book")}; type to narrow them down.`
+            : "";
+  }
+
+  move(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    const buttons = [...this.list.querySelectorAll("button")];
+    const next = buttons[buttons.indexOf(document.activeElement) + step];
+    event.preventDefault();
+    (next ?? (step < 0 && !this.filter.hidden ? this.filter : document.activeElement)).focus();
+  }
+
+  /** Adds files as books, one after the other; a single one is opened when it is there. */
+  async add(files) {
+    const all = [...files]; // the input's own list is emptied meanwhile
+    if (!this.dialog.open) this.open();
+    for (const file of all) {
+      const done = await this.addOne(file);
+      if (done !== null && all.length === 1 && this.dialog.open) {
+        this.dialog.close();
+        this.onChoose(done);
+      }
+    }
+  }
+
+  async addOne(file) {
+    const bar = element("progress", { max: 1, value: 0, ariaLabel: `Adding ${file.name}` });
+    const said = element("span", { className: "quiet" }, "Sending");
+    const row = element("li", {}, element("span", { className: "title" }, file.name), said, bar);
+    this.uploads.append(row);
+    const show = (job) => {
+      bar.value = job.progress;
+      said.textContent = job.status === "queued" ? "Waiting for its turn" : "Reading the book";
+    };
+    try {
+      const job = await api.upload(file, (share) => (bar.value = share));
+      show(job);
+      const last = await api.follow(job, show);
+      if (last.status === "failed") throw new api.Problem(422, last.error ?? "The book could not be read.");
+      await this.load();
+      row.remove();
+      return last.book_id;
+    } catch (error) {
+      row.classList.add("failed");
+      bar.remove();
+      said.textContent = error.message;
+      row.append(
+        element("button", { type: "button", className: "plain", onclick: () => row.remove() }, "Dismiss"),
+      );
+      return null;
+    }
+  }
+}
+
+/** Files dropped anywhere on the page go to `library`; `veil` is shown while they hover. */
+export function acceptDrops(library, veil) {
+  const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+  let depth = 0; // enter and leave come in pairs for every element that is crossed
+  addEventListener("dragenter", (event) => {
+    if (!holdsFiles(event)) return;
+    depth += 1;
+    veil.hidden = false;
+  });
+  addEventListener("dragleave", () => {
+    depth = Math.max(0, depth - 1);
+    veil.hidden = depth === 0;
+  });
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    depth = 0;
+    veil.hidden = true;
+    if (event.dataTransfer.files.length > 0) library.add(event.dataTransfer.files);
+  });
+}

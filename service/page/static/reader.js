@@ -1,0 +1,150 @@
+// The whole book, opened at a place; more of it is fetched as one reads on or back.
+
+import * as api from "./api.js";
+import { element, length, renderText } from "./text.js";
+import { chapterAt, percent } from "./words.js";
+
+const PIECE = 8000; // code points that are fetched at once
+const NEAR = 900; // pixels from an end at which more is fetched
+
+/** One dialog that shows one book at a time; `onReadHere(share)` hears how far somebody has read. */
+export class Reader {
+  constructor(dialog, onReadHere) {
+    this.dialog = dialog;
+    this.pages = dialog.querySelector("#pages");
+    this.title = dialog.querySelector("#reader-title");
+    this.at = dialog.querySelector("#reader-at");
+    this.chapters = dialog.querySelector("#chapter");
+    this.opened = 0; // counts openings: what was fetched for an earlier one is dropped
+    this.pages.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.chapters.addEventListener("change", () => this.goTo(Number(this.chapters.value)));
+    dialog.querySelector("#read-here").addEventListener("click", () => {
+      onReadHere(this.seen("bottom") / this.book.characters);
+      dialog.close();
+    });
+  }
+
+  /** Opens `book` at `place.start` with `marks` in it; nothing from `limit` on is shown. */
+  async open(book, place, marks, limit) {
+    this.book = book;
+    this.limit = limit;
+    this.marks = marks;
+    this.title.textContent = book.title;
+    const reached = book.chapters.filter((chapter) => chapter.start < limit);
+    this.chapters.hidden = reached.length === 0;
+    this.chapters.replaceChildren(
+      ...reached.map((chapter) => element("option", { value: chapter.start }, chapter.title)),
+    );
+    if (!this.dialog.open) this.dialog.showModal();
+    await this.goTo(Math.min(place.start, Math.max(0, limit - 1)));
+  }
+
+  /** Shows the book from around the character `at`, which is scrolled to. */
+  async goTo(at) {
+    this.opened += 1;
+    this.busy = this.first = this.last = null;
+    this.pages.replaceChildren();
+    const piece = await this.piece(at - PIECE / 2, at + PIECE);
+    if (piece === null) return;
+    this.pages.append(piece.element);
+    [this.first, this.last] = [piece.start, piece.end];
+    this.closeAtLimit();
+    const marked = this.marks.some((mark) => mark.start <= at && at < mark.end);
+    const target = marked
+      ? (this.pages.querySelector("mark") ?? this.pages.querySelector(".sentence"))
+      : [...this.pages.querySelectorAll("p")].find((p) => Number(p.dataset.end) > at);
+    target?.scrollIntoView({ block: marked ? "center" : "start" });
+    this.pages.focus({ preventScroll: true });
+    this.showPlace();
+  }
+
+  /**
+   * The text between two offsets as an element, or null where the book has been opened anew meanwhile.
+   *
+   * An end that is no known one (`this.first`, `this.last`, those of the book) is moved to the nearest
+   * gap between paragraphs inside, so that none is torn in two.
+   */
+  async piece(from, to) {
+    const opened = this.opened;
+    let start = Math.max(0, from);
+    let text = await api.text(this.book.id, start, Math.min(this.limit, to));
+    if (opened !== this.opened) return null;
+    if (start > 0 && from !== this.last) {
+      const gap = text.indexOf("\n\n");
+      if (gap >= 0 && gap < text.length / 3) {
+        start += length(text.slice(0, gap));
+        text = text.slice(gap);
+      }
+    }
+    if (to < this.limit && to !== this.first) {
+      const gap = text.lastIndexOf("\n\n");
+      if (gap > text.length / 2) text = text.slice(0, gap);
+    }
+    const made = element("div");
+    renderText(made, text, start, this.marks);
+    return { element: made, start, end: start + length(text) };
+  }
+
+  async later() {
+    const piece = await this.piece(this.last, this.last + PIECE);
+    if (piece === null) return;
+    this.pages.append(piece.element);
+    this.last = piece.end;
+    this.closeAtLimit();
+  }
+
+  async earlier() {
+    const piece = await this.piece(this.first - PIECE, this.first);
+    if (piece === null) return;
+    const fromBottom = this.pages.scrollHeight - this.pages.scrollTop;
+    this.pages.prepend(piece.element);
+    this.pages.scrollTop = this.pages.scrollHeight - fromBottom;
+    this.first = piece.start;
+  }
+
+  closeAtLimit() {
+    if (this.last >= this.limit && this.limit < this.book.characters) {
+      this.pages.append(element("p", { className: "limit quiet" }, "You have read up to here."));
+    }
+  }
+
+  async scrolled() {
+    this.showPlace();
+    if (this.busy !== null || this.first === null) return;
+    const { scrollTop, scrollHeight, clientHeight } = this.pages;
+    const more =
+      scrollTop < NEAR && this.first > 0
+        ? this.earlier()
+        : scrollHeight - scrollTop - clientHeight < NEAR && this.last < this.limit
+          ? this.later()
+          : null;
+    if (more === null) return;
+    this.busy = more;
+    try {
+      await more;
+    } catch (error) {
+      this.at.textContent = error.message;
+    } finally {
+      if (this.busy === more) this.busy = null;
+    }
+  }
+
+  /** The offset of the first character in view, or of the last one (`edge` "top" or "bottom"). */
+  seen(edge) {
+    const box = this.pages.getBoundingClientRect();
+    const inView = [...this.pages.querySelectorAll("p[data-start]")].filter((p) => {
+      const own = p.getBoundingClientRect();
+      return edge === "top" ? own.bottom > box.top + 8 : own.bottom <= box.bottom + 4;
+    });
+    if (edge === "top") return Number((inView[0] ?? this.pages.querySelector("p"))?.dataset.start ?? this.first);
+    return Number(inView.at(-1)?.dataset.end ?? this.first);
+  }
+
+  showPlace() {
+    const at = this.seen("top");
+    this.at.textContent = percent(at / this.book.characters);
+    const title = chapterAt(this.book.chapters, at);
+    const here = this.book.chapters.findLast((chapter) => chapter.title === title && chapter.start <= at);
+    if (here !== undefined) this.chapters.value = String(here.start);
+  }
+}

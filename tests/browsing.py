@@ -1,0 +1,72 @@
+"""A browser for the tests of the page: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+# For what the page does at once, on a machine that is busy with other things.
+PATIENCE_MS = 60_000
+CHROMIUM = shutil.which("chromium")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Chromium without a window."""
+    # Its sandbox needs a user that is not root, which a container seldom has.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """A page that nobody has visited before; its scripts must not fail, nor its policy be violated."""
+    context: BrowserContext = browser.new_context(base_url=url, **options)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        # A refused request is logged by the browser as well; what the page makes of it is tested.
+        lambda message: (
+            complaints.append(message.text)
+            if message.type == "error" and "Failed to load resource" not in message.text
+            else None
+        ),
+    )
+    try:
+        yield page
+        assert complaints == []
+    finally:
+        context.close()
+
+
+# The offset at which an element's text begins, counted in its paragraph, and how much text it holds:
+# what is seen, not what the page says of itself.
+OFFSETS = """mark => {
+  const p = mark.closest("p");
+  const range = document.createRange();
+  range.setStart(p, 0);
+  range.setEnd(mark, 0);
+  const start = Number(p.dataset.start) + [...range.toString()].length;
+  return [start, start + [...mark.textContent].length];
+}"""
+
+
+def marked(page: Page, within: str) -> tuple[int, int, str]:
+    """Where the highlighted answer starts and ends in the book, and its text."""
+    pieces = page.locator(f"{within} mark")
+    pieces.first.wait_for()
+    offsets = [pieces.nth(i).evaluate(OFFSETS) for i in range(pieces.count())]
+    return offsets[0][0], offsets[-1][1], "".join(pieces.all_text_contents())

@@ -1,0 +1,236 @@
+"""The Python client, against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import http.server
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import shelf
+from server import new_key, running
+
+from indexing.store import IndexStore
+from service.answering import Ask, BookQA
+from service.app import create_app
+from service.calls import retry_after
+from service.client import AsyncClient, Client, JobFailed, Patience, ServiceError
+from service.schemas import AnswerResponse
+from service.settings import Settings
+
+BOOK, QUESTION = shelf.QUESTIONS[2]
+IMPATIENT = Patience(tries=1)
+
+
+def settings(store: IndexStore, **more: Any) -> Settings:
+    return Settings(store=store.root, retriever="bm25", reader="overlap", **more)
+
+
+@pytest.fixture(scope="module")
+def url(shelf_store: IndexStore) -> Iterator[str]:
+    with running(create_app(settings(shelf_store))) as url:
+        yield url
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    with Client(url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def offline(shelf_store: IndexStore) -> AnswerResponse:
+    """What the service must answer to the question."""
+    ask = Ask(BOOK, QUESTION, k=3, n_best=2, before="90%", retriever="bm25", reader="overlap")
+    return AnswerResponse.of(BookQA(shelf_store).answer(ask))
+
+
+def same(one: AnswerResponse, other: AnswerResponse) -> bool:
+    """Whether two answers are the same but for the time they took."""
+    return one.model_copy(update={"timings_ms": {}}) == other.model_copy(update={"timings_ms": {}})
+
+
+def test_the_client_gets_the_offline_answer(client: Client, offline: AnswerResponse) -> None:
+    answer = client.answer(BOOK, QUESTION, k=3, n_best=2, before="90%")
+    assert same(answer, offline)
+    assert answer.evidence is not None
+    start, end = answer.evidence.start, answer.evidence.end
+    assert client.text(BOOK, start, end) == answer.evidence.text == shelf.LANTERN[start:end]
+
+
+def test_many_questions_are_answered_in_order(client: Client) -> None:
+    asked = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+    answers = client.answers(asked)
+    assert [answer.answer for answer in answers] == [client.answer(*one).answer for one in shelf.QUESTIONS]
+
+
+def test_books_are_listed_described_read_and_searched(client: Client) -> None:
+    assert [book.id for book in client.books()] == sorted(shelf.STORIES)
+    assert len(client.book("lantern").chapters) == 3
+    assert client.text("lantern") == shelf.LANTERN
+    hits = client.search(BOOK, QUESTION, k=2, retriever="tfidf").hits
+    assert [shelf.LANTERN[hit.start : hit.end] for hit in hits] == [hit.text for hit in hits]
+
+
+def test_async_questions_are_asked_at_once(url: str, offline: AnswerResponse) -> None:
+    async def ask_all() -> list[AnswerResponse]:
+        async with AsyncClient(url) as client:
+            assert [book.id for book in await client.books()] == sorted(shelf.STORIES)
+            assert await client.text("well") == shelf.WELL
+            return await asyncio.gather(
+                *(client.answer(BOOK, QUESTION, k=3, n_best=2, before="90%") for _ in range(8))
+            )
+
+    assert all(same(answer, offline) for answer in asyncio.run(ask_all()))
+
+
+def test_a_problem_is_an_error_that_says_what_the_service_said(client: Client) -> None:
+    with pytest.raises(ServiceError, match="did you mean lantern") as caught:
+        client.answer("lantem", QUESTION)
+    assert (caught.value.status, caught.value.problem["near"]) == (404, ["lantern"])
+    with pytest.raises(ServiceError, match="unknown book '\\.\\./x'"):
+        client.answer("../x", QUESTION)
+    with pytest.raises(ServiceError):
+        client.book("../healthz")
+
+
+def test_a_service_that_is_not_there_is_an_error_that_names_its_address() -> None:
+    with (
+        Client("http://127.0.0.1:9", patience=IMPATIENT) as client,
+        pytest.raises(ServiceError, match=r"http://127.0.0.1:9.* is storyqa serve running") as caught,
+    ):
+        client.books()
+    assert caught.value.status is None
+
+
+def test_what_is_no_storyqa_service_is_said_to_be_none() -> None:
+    with (
+        answering([(200, {}, b"<html>")]) as (url, _),
+        Client(url) as client,
+        pytest.raises(ServiceError, match="is the address that of a storyqa service"),
+    ):
+        client.books()
+
+
+@contextmanager
+def answering(script: list[tuple[int, dict[str, str], bytes]]) -> Iterator[tuple[str, list[float]]]:
+    """A server that gives the answers of ``script`` in order, and the moments it was asked."""
+    asked: list[float] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(time.monotonic())
+            status, headers, body = script[len(asked) - 1]
+            self.send_response(status)
+            for name, value in headers.items() | {("Content-Length", str(len(body)))}:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+BUSY = b'{"detail": "busy"}'
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_service_is_asked_again_after_as_long_as_it_says(status: int) -> None:
+    with answering([(status, {"Retry-After": "1"}, BUSY), (200, {}, b"[]")]) as (url, asked):
+        with Client(url) as client:
+            assert client.books() == []
+        assert asked[1] - asked[0] >= 1.0
+
+
+def test_patience_ends() -> None:
+    with answering([(503, {"Retry-After": "0"}, BUSY)] * 3) as (url, asked):
+        with Client(url, patience=Patience(tries=3)) as client, pytest.raises(ServiceError, match="busy"):
+            client.books()
+        assert len(asked) == 3
+    with answering([(503, {"Retry-After": "3600"}, BUSY)]) as (url, asked):
+        with Client(url) as client, pytest.raises(ServiceError) as caught:
+            client.books()
+        assert (len(asked), caught.value.status) == (1, 503)
+
+
+def test_an_async_client_has_the_same_patience() -> None:
+    async def ask(url: str) -> int:
+        async with AsyncClient(url) as client:
+            return len(await client.books())
+
+    with answering([(429, {"Retry-After": "0"}, BUSY), (200, {}, b"[]")]) as (url, asked):
+        assert asyncio.run(ask(url)) == 0
+        assert len(asked) == 2
+
+
+def test_a_failure_that_will_not_pass_is_not_tried_again() -> None:
+    with answering([(500, {}, b"oh")]) as (url, asked), Client(url) as client:
+        with pytest.raises(ServiceError, match="answered 500: no reason was given"):
+            client.books()
+        assert len(asked) == 1
+    with Client(url) as client, pytest.raises(ServiceError):
+        client.ready()
+
+
+def test_retry_after_is_understood_in_both_its_forms() -> None:
+    assert retry_after("7") == 7.0
+    soon = retry_after(email.utils.formatdate(time.time() + 100, usegmt=True))
+    assert soon is not None
+    assert 90 < soon < 101
+    assert [retry_after(value) for value in (None, "", "soon", "-3")] == [None] * 4
+
+
+def test_fields_that_a_newer_service_adds_are_no_error() -> None:
+    with answering([(200, {}, b'{"status": "ready", "since": 3}')]) as (url, _), Client(url) as client:
+        assert client.ready()
+
+
+def test_a_service_that_is_still_loading_is_not_ready() -> None:
+    with answering([(503, {"Retry-After": "2"}, BUSY)]) as (url, asked), Client(url) as client:
+        assert not client.ready()
+        assert len(asked) == 1
+
+
+def test_the_key_is_shown_with_every_call(shelf_store: IndexStore, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "keys.json", "program", "read")
+    with running(create_app(settings(shelf_store, state=tmp_path))) as url:
+        with Client(url) as stranger, pytest.raises(ServiceError) as caught:
+            stranger.books()
+        assert caught.value.status == 401
+        with Client(url, key=key) as client:
+            assert len(client.books()) == 3
+            assert client.answer(BOOK, QUESTION).answer
+            with pytest.raises(ServiceError, match="scope admin"):
+                client.remove_book(BOOK)
+
+
+def test_a_book_is_sent_followed_asked_and_removed(tmp_path: Path) -> None:
+    store = shelf.stock(tmp_path / "store")
+    story = tmp_path / "mill.txt"
+    story.write_text("The mill stood by the river. Its door was oak.")
+    with running(create_app(settings(store))) as url, Client(url) as client:
+        job = client.add_book(story)
+        assert (job.status, job.book_id) == ("queued", "mill")
+        with pytest.raises(TimeoutError, match="after 0 s"):
+            client.wait(job, timeout_s=0)
+        assert client.wait(job).status == "done"
+        assert "oak" in client.answer("mill", "What was the door?").answer
+        with pytest.raises(JobFailed, match="is empty"):
+            client.wait(client.add_book(b"\n", name="bad.txt"))
+        client.remove_book("mill")
+        assert [book.id for book in client.books()] == sorted(shelf.STORIES)

@@ -1,0 +1,155 @@
+"""What ``deploy/`` holds is what Docker, Kubernetes, systemd, Prometheus and Grafana can read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from service.observing.metrics import Metrics
+
+ROOT = Path(__file__).parent.parent
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def documents(file: Path) -> list[dict[str, Any]]:
+    """The YAML documents of a file."""
+    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "file", sorted(DEPLOY.rglob("*.y*ml")), ids=lambda file: str(file.relative_to(DEPLOY))
+)
+def test_every_yaml_file_is_in_good_style(file: Path) -> None:
+    yamllint = pytest.importorskip("yamllint.config")
+    from yamllint import linter
+
+    rules = (
+        "{extends: default, rules: {line-length: {max: 130}, document-start: disable, truthy: disable, "
+        "comments: disable}}"
+    )
+    problems = linter.run(file.read_text(encoding="utf-8"), yamllint.YamlLintConfig(rules))
+    assert [str(problem) for problem in problems] == []
+
+
+def test_the_compose_file_fits_the_compose_specification() -> None:
+    pytest.importorskip("check_jsonschema")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "check_jsonschema",
+            "--builtin-schema",
+            "vendor.compose-spec",
+            DEPLOY / "compose.yaml",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.name)
+def test_every_manifest_fits_the_schema_of_its_kind(file: Path) -> None:
+    validate = pytest.importorskip("kubernetes_validate")
+    for manifest in documents(file):
+        # Those of Kustomize, the Gateway API and the Prometheus operator have schemas of their own.
+        if not re.search(r"^(kustomize|gateway|monitoring)\.", manifest["apiVersion"]):
+            validate.validate(manifest, "1.31", strict=True)
+
+
+def test_the_kustomization_names_every_manifest() -> None:
+    [kustomization] = documents(DEPLOY / "kubernetes" / "kustomization.yaml")
+    assert {*kustomization["resources"]} == {file.name for file in MANIFESTS} - {"kustomization.yaml"}
+
+
+def test_pods_are_ready_only_when_warm_and_run_with_bounds_and_without_rights() -> None:
+    pods = [one for file in MANIFESTS for one in documents(file) if one["kind"] == "Deployment"]
+    assert len(pods) == 2
+    for deployment in pods:
+        spec = deployment["spec"]["template"]["spec"]
+        [container] = spec["containers"]
+        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        assert container["resources"]["limits"]["memory"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def dockerfile() -> list[dict[str, str]]:
+    """The instructions of the Dockerfile, in order."""
+    parse = pytest.importorskip("dockerfile_parse")
+    with (DEPLOY / "Dockerfile").open("rb") as file:
+        return list(parse.DockerfileParser(fileobj=file).structure)
+
+
+def test_the_image_runs_as_nobody_in_particular_tells_its_health_and_fetches_nothing_at_start() -> None:
+    instructions = [(one["instruction"], one["value"]) for one in dockerfile()]
+    assert [value.split()[0] for name, value in instructions if name == "USER"] == ["10001:10001"]
+    assert any(name == "HEALTHCHECK" and "/readyz" in value for name, value in instructions)
+    assert any(name == "ENV" and "HF_HUB_OFFLINE=1" in value for name, value in instructions)
+    stages = [re.sub(r".* AS ", "", value) for name, value in instructions if name == "FROM"]
+    assert stages == ["build", "cpu", "cuda", "cpu"]
+
+
+def test_the_image_is_built_from_every_package_and_nothing_that_is_not_there() -> None:
+    copied = {
+        source
+        for one in dockerfile()
+        if one["instruction"] == "COPY" and "--from" not in one["value"]
+        for source in one["value"].split()[:-1]
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = {name.partition(".")[0] for name in project["tool"]["setuptools"]["packages"]}
+    assert packages <= copied
+    assert all((ROOT / source).exists() for source in copied)
+    kept = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").split("\n")
+    assert {line[1:] for line in kept if line.startswith("!")} == copied
+
+
+def told(metrics: Metrics) -> set[str]:
+    """The names that Prometheus finds at /metrics, once there was a request."""
+    metrics.request("/answer", 200, 0.1)
+    return set(re.findall(r"^\w+", metrics.exposition().decode(), re.MULTILINE))
+
+
+def test_the_dashboard_and_the_alerts_ask_for_metrics_that_there_are() -> None:
+    dashboard = json.loads((DEPLOY / "grafana" / "storyqa.json").read_text(encoding="utf-8"))
+    [alerts] = documents(DEPLOY / "alerts.yml")
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked += [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
+    names = {name for expression in asked for name in re.findall(r"\bstoryqa_\w+", expression)}
+    assert len(names) > 8
+    assert names <= told(Metrics())
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
+def test_every_variable_that_is_set_in_deploy_is_one_that_the_readme_tells_of() -> None:
+    files = [file for file in DEPLOY.rglob("*") if file.is_file()]
+    # Those in ${} are for compose alone.
+    named = {
+        name
+        for file in files
+        for name in re.findall(r"(?<!\$\{)\bSTORYQA_[A-Z_]+\b", file.read_text("utf-8"))
+    }
+    assert len(named) > 3
+    assert named <= set(re.findall(r"`(STORYQA_[A-Z_]+)`", (ROOT / "README.md").read_text("utf-8")))
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "storyqa.service"
+    text = (DEPLOY / "storyqa.service").read_text(encoding="utf-8")
+    unit.write_text(text.replace("/opt/storyqa/bin/storyqa", shutil.which("true") or "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "storyqa.service" not in done.stderr, done.stderr
