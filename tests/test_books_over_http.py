@@ -140,7 +140,7 @@ def test_a_removed_book_is_gone(client: httpx.Client) -> None:
     assert (removed.status_code, removed.content) == (204, b"")
     problem(client.get("/books/goes"), 404)
     problem(client.post("/answer", json={"book_id": "goes", "question": "Who?"}), 404)
-    for id in ("goes", "..", "%2e%2e%2fservice", "NO", "%00", "service"):
+    for id in ("goes", "%2e%2e%2fservice", "NO", "%00", "service"):
         problem(client.delete(f"/books/{id}"), 404)
 
 

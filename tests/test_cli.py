@@ -244,8 +244,8 @@ def test_one_bad_book_does_not_keep_the_others_out(
 
 
 def test_a_bad_setting_is_named(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STORYQA_OPEN_BOOKS", "many")
-    assert "STORYQA_OPEN_BOOKS is 'many'" in storyqa("books", code=2)
+    monkeypatch.setenv("STORYQA_OPEN_MB", "many")
+    assert "STORYQA_OPEN_MB is 'many'" in storyqa("books", code=2)
 
 
 def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
