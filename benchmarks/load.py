@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +51,8 @@ def summary(outcomes: Sequence[Outcome], seconds: float) -> Summary:
     )
 
 
-def open_model(url: str, asks: Sequence[Ask], rate: float, seconds: float, seed: int = 0) -> list[Outcome]:
-    """Poisson arrivals of ``rate`` per second, whatever becomes of those before; the asks in turn, again.
+def open_model(url: str, asks: Iterator[Ask], rate: float, seconds: float, seed: int = 0) -> list[Outcome]:
+    """Poisson arrivals of ``rate`` per second, each the next of ``asks``, whatever becomes of those before.
 
     Latency counts from when a request was due, so a client that falls behind hides nothing.
     """
@@ -66,15 +65,14 @@ def closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
 
 
 async def _open_model(
-    url: str, asks: Sequence[Ask], rate: float, seconds: float, chance: random.Random
+    url: str, asks: Iterator[Ask], rate: float, seconds: float, chance: random.Random
 ) -> list[Outcome]:
     async with _client(url) as client:
         sent: list[asyncio.Task[Outcome]] = []
         began = time.perf_counter()
         due = chance.expovariate(rate)
-        for ask in itertools.cycle(asks):
-            if due > seconds:
-                break
+        while due <= seconds:
+            ask = next(asks)
             await asyncio.sleep(max(0.0, began + due - time.perf_counter()))
             sent.append(asyncio.create_task(_send(client, ask, began, due)))
             due += chance.expovariate(rate)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 BATCH_TOKENS = {"cpu": 1536, "cuda": 16384}
 LONGEST = 384  # tokens of a window
 WEIGHTS = "span.safetensors"
-Key = tuple[int, ...]
-KEPT_SCORES = 8192  # windows read last, about 3 kB each
+KEPT_SCORES = 4096  # windows read last, about 3 kB each
 KEPT_STATES = 512  # windows read last, 0.3 MB at most each
 
 
@@ -67,8 +68,8 @@ class CrossEncoder:
             tensors[name].float().to(self.device, self.dtype) for name in ("head.weight", "head.bias")
         )
         self.windows = Windower(load_tokenizer(), LONGEST)
-        self._scores: OrderedDict[Key, WindowRead] = OrderedDict()
-        self._states: OrderedDict[Key, torch.Tensor] = OrderedDict()
+        self._scores: OrderedDict[bytes, WindowRead] = OrderedDict()
+        self._states: OrderedDict[bytes, torch.Tensor] = OrderedDict()
         self._lock = Lock()
 
     def read(self, windows: Sequence[Window]) -> list[WindowRead]:
@@ -79,8 +80,8 @@ class CrossEncoder:
         """The last hidden states of all tokens of each window, (tokens, width), fp16, on the device."""
         return self._recall(windows, self._states)
 
-    def _recall(self, windows: Sequence[Window], kept: OrderedDict[Key, Any]) -> list[Any]:
-        keys = [tuple(window.ids) for window in windows]
+    def _recall(self, windows: Sequence[Window], kept: OrderedDict[bytes, Any]) -> list[Any]:
+        keys = [_key(window) for window in windows]
         with self._lock:
             known = {key: kept[key] for key in keys if key in kept}
             for key in known:
@@ -93,11 +94,12 @@ class CrossEncoder:
                 _keep(self._states, key, states, KEPT_STATES)
         return [known[key] for key in keys]
 
-    def _read(self, windows: Mapping[Key, Window]) -> Iterator[tuple[Key, WindowRead, torch.Tensor]]:
+    def _read(self, windows: Mapping[bytes, Window]) -> Iterator[tuple[bytes, WindowRead, torch.Tensor]]:
         import torch
 
         keys = list(windows)
-        for batch in batches([len(key) for key in keys], BATCH_TOKENS[self.device.type]):
+        lengths = [len(window.ids) for window in windows.values()]
+        for batch in batches(lengths, BATCH_TOKENS[self.device.type]):
             members = [windows[keys[i]] for i in batch]
             ids, types, mask = collate(members)
             with torch.inference_mode():
@@ -118,7 +120,12 @@ class CrossEncoder:
                 )
 
 
-def _keep(kept: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:
+def _key(window: Window) -> bytes:
+    """What stands for the tokens of a window; a tuple of them would be five times as large as its scores."""
+    return blake2b(array("i", window.ids).tobytes(), digest_size=16).digest()
+
+
+def _keep(kept: OrderedDict[bytes, Any], key: bytes, value: Any, most: int) -> None:
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > most:
@@ -141,11 +148,16 @@ def collate(windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor, torc
     return ids, types, None if bool(mask.all()) else mask
 
 
-@lru_cache
 def load_crossencoder(folder: str | None = None) -> CrossEncoder:
     """The shipped cross-encoder, or that of a folder where ``storyqa train span`` left its weights.
 
-    Loaded once per process. Raises ModelError where the weights cannot be read or are of another encoder.
+    Loaded once per process, so that whoever reads a window has it read for all. Raises ModelError where
+    the weights cannot be read or are of another encoder.
     """
+    return _load(folder)
+
+
+@lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
+def _load(folder: str | None) -> CrossEncoder:
     path = Path(str(files("indexing.weights") if folder is None else folder)) / WEIGHTS
     return CrossEncoder(load_weights(path), file_hash(path)[:12])

@@ -119,6 +119,17 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
         assert of_lane == sorted(of_lane)
 
 
+def test_a_batch_is_cut_to_what_three_seconds_are_expected_to_do() -> None:
+    async def take() -> list[int]:
+        queue = Queue(most=1000, longest_wait_s=1e9)
+        lane = Lane(ANSWER, "overlap")
+        queue.finished(lane, tokens=1000, seconds=4)
+        queue.put([Task(lane, ASKS[0], "", 100)] * 10)
+        return [len(queue.take(10_000)[1]) for _ in range(2)]
+
+    assert asyncio.run(take()) == [7, 3]
+
+
 def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> None:
     manifest = qa.store.manifest("lantern")
 

@@ -277,9 +277,12 @@ SERVE = (
 
 
 @contextmanager
-def process(store: Path, largest_file: int = 0) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def process(
+    store: Path, largest_file: int = 0, workers: int = 1
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A server in a process of its own, whose files may not grow beyond ``largest_file`` bytes."""
     command = [sys.executable, "-c", SERVE, str(largest_file), "serve", "--port", "0", "--json"]
+    command += ["--workers", str(workers)]
     environment = os.environ | {"STORYQA_RETRIEVER": "bm25", "STORYQA_READER": "overlap"}
     store.mkdir(exist_ok=True)
     with (store / "said").open("w") as said:  # not a pipe: nobody would read on in it, and it would fill up
@@ -313,8 +316,9 @@ def test_after_a_kill_the_next_server_goes_on_with_the_jobs_and_loses_no_book(tm
     assert uploads(tmp_path) == []
 
 
-def test_a_server_that_is_told_to_stop_ends_the_streams_of_events(tmp_path: Path) -> None:
-    with process(tmp_path) as (server, client):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_is_told_to_stop_ends_the_streams_of_events(tmp_path: Path, workers: int) -> None:
+    with process(tmp_path, workers=workers) as (server, client):
         begun = client.post("/books", json={"text": shelf.CLOCK * 50, "id": "long"})
         with client.stream("GET", f"{begun.headers['location']}/events") as stream:
             server.send_signal(signal.SIGTERM)

@@ -15,6 +15,7 @@ from indexing.build import BuildSettings, build_book
 from indexing.crossencoder import CrossEncoder, load_crossencoder
 from indexing.index import BookIndex
 from indexing.store import IndexStore
+from readers.generate import GenerateReader
 from retrieval.rerank import FIRST_WEIGHT, RerankRetriever, rerank
 from retrieval.sparse import Bm25Retriever
 
@@ -75,6 +76,13 @@ def test_a_window_is_read_once_whoever_asks(tensors: dict[str, torch.Tensor]) ->
     assert encoder.read([*windows, *windows[:1]]) == [*first, first[0]]
     encoder.states(windows)
     assert encoder.passes == len(windows)
+
+
+def test_retriever_and_reader_share_what_was_read(index: BookIndex) -> None:
+    encoder = load_crossencoder()
+    assert load_crossencoder(None) is encoder
+    assert RerankRetriever(index, Bm25Retriever(index)).encoder is encoder
+    assert GenerateReader.load(None).encoder is encoder
 
 
 def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: BookIndex) -> None:

@@ -15,6 +15,7 @@ from indexing.errors import StoryQAError
 from service.answering import BookQA, CitedAnswer, Searched
 from service.asking import Ask
 from service.load.caching import AnswerCache
+from service.load.memory import give_back
 from service.load.queueing import SEARCH, Lane, Queue, Task, Waiting
 
 log = logging.getLogger(__name__)
@@ -175,6 +176,7 @@ class Batcher:
             self._watch.batch(batch)
         except Exception:  # a disk that is full, say, must not end the answering
             log.exception("a batch was read, and could not be told of")
+        await self.run(give_back)  # now that the answers are out
 
     def _outcomes(self, lane: Lane, asks: Sequence[Ask]) -> list[CitedAnswer | Searched | Exception]:
         """An answer or an error per question: one that fails must not take the others with it."""

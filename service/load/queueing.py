@@ -15,6 +15,8 @@ from service.asking import Ask
 # How much the last batch counts in what the next ones are expected to take.
 _NEWEST = 0.3
 _LONGEST_RETRY_S = 60
+# A batch expected to take longer is cut: on a slow machine it would gain nothing, and who comes next waits.
+_LONGEST_BATCH_S = 3.0
 
 ANSWER, SEARCH = "answer", "search"
 
@@ -142,9 +144,14 @@ class Queue:
         )
 
     def take(self, tokens: int) -> tuple[Lane, list[Waiting]]:
-        """The tasks to read next: of one lane, in their order, up to ``tokens`` and one at least."""
+        """The tasks to read next: of one lane, in their order, up to ``tokens`` and one at least.
+
+        Fewer where those would take more than three seconds.
+        """
         lane = self.first()
         line = self._lines[lane]
+        if line.seconds_per_token:
+            tokens = min(tokens, int(_LONGEST_BATCH_S / line.seconds_per_token))
         batch: list[Waiting] = []
         taken = 0
         for entry in list(line.waiting):
