@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from readers import DEFAULT_READER, READERS
+from readers import DEFAULT_READER, READERS, kind_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def narrativeqa(
     split: Annotated[
         str, typer.Option("--split", help="valid, or test or train where they are there.")
     ] = "valid",
-    setting: Annotated[str, typer.Option("--setting", help="summaries or stories.")] = "summaries",
+    setting: Annotated[
+        str, typer.Option("--setting", help="summaries, stories or whole-stories.")
+    ] = "summaries",
     retriever: _RetrieverName = DEFAULT_RETRIEVER,
     reader: _ReaderName = DEFAULT_READER,
     k: _Passages = 5,
@@ -175,7 +177,7 @@ def _check(options: Options) -> None:
 
     require_extra()
     check_name("retriever", options.retriever, RETRIEVERS)
-    check_name("reader", options.reader.partition(":")[0], READERS)
+    check_name("reader", kind_of(options.reader), READERS)
     Ask("any", "Is k in bounds?", k=options.k)
 
 

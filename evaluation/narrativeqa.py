@@ -13,7 +13,7 @@ from evaluation.pairing import LOWEST_SHARE, mispaired
 from evaluation.questions import Benchmark, LeftOut, Question
 from indexing.book import Book
 
-SETTINGS = ("summaries", "stories")
+SETTINGS = ("summaries", "stories", "whole-stories")
 HALVES = ("A", "B")
 TRAINED_ON = "A"  # by the default models: figures to quote are on B
 _LAYOUT = "the NarrativeQA repository: documents.csv, qaps.csv, third_party/wikipedia/summaries.csv"
@@ -30,11 +30,12 @@ def load(
 ) -> Benchmark:
     """The questions of one split; raises ``DataError`` for files that are missing or in another layout.
 
-    ``summaries``: the summary is read. ``stories``: passages come from the full story; documents
-    whose story is not there are left out, and so, unless ``keep_mispaired``, are those whose story
-    is another work than the one the questions are about (by its ``pairing_note`` where there is a
-    ``stories.csv`` that lists it, otherwise by the names in its summary). Of valid, ``only_half`` A
-    or B can be kept (see ``half``), and of half A ``only_held_out`` what models are chosen on.
+    ``summaries``: the summary is read. ``stories``: passages come from the full story, and with
+    ``whole-stories`` all of it is given, for readers that can take it; documents whose story is not
+    there are left out, and so, unless ``keep_mispaired``, are those whose story is another work than
+    the one the questions are about (by its ``pairing_note`` where there is a ``stories.csv`` that lists
+    it, otherwise by the names in its summary). Of valid, ``only_half`` A or B can be kept (see ``half``),
+    and of half A ``only_held_out`` what models are chosen on.
     """
     choose("setting", setting, SETTINGS, "NarrativeQA")
     documents = {
@@ -56,7 +57,7 @@ def load(
             folder / "third_party" / "wikipedia" / "summaries.csv", ("document_id", "set", "summary"), _LAYOUT
         )
     }
-    if setting == "stories":
+    if setting != "summaries":
         books, reasons = _stories(folder, titles, summaries, keep_mispaired)
     else:
         books = {
@@ -68,6 +69,9 @@ def load(
     kept = [question for id in questions if id not in reasons for question in questions[id]]
     if setting == "summaries":
         kept = [replace(question, given=((0, len(summaries[question.story])),)) for question in kept]
+    elif setting == "whole-stories":
+        lengths = {id: len(books[id]().text) for id in dict.fromkeys(question.story for question in kept)}
+        kept = [replace(question, given=((0, lengths[question.story]),)) for question in kept]
     return Benchmark(
         name="narrativeqa",
         split=split,
@@ -78,6 +82,11 @@ def load(
         left_out=tuple(LeftOut(id, titles[id], len(questions[id]), reason) for id, reason in reasons.items()),
         part=HELD_OUT if only_held_out else f"half {only_half}" if only_half else None,
     )
+
+
+def splits(folder: Path) -> frozenset[str]:
+    """The splits that have questions in the folder; raises ``DataError`` for another layout."""
+    return frozenset(row["set"] for row in read_rows(folder / "qaps.csv", ("set",), _LAYOUT))
 
 
 def _part(
@@ -134,7 +143,7 @@ def _stories(
         if note:
             reasons[id] = f"the story is another work: {note}"
         else:
-            books[id] = partial(_read_story, path, id)
+            books[id] = partial(read_story, path, id)
     if not books:
         raise DataError(
             f"{folder / 'tmp'} holds no story of the split that can be scored on; expected there: {_STORIES}"
@@ -153,7 +162,7 @@ def _pairing_notes(path: Path) -> dict[str, str]:
     }
 
 
-def _read_story(path: Path, id: str) -> Book:
+def read_story(path: Path, id: str) -> Book:
     """The story as ``storyqa index`` reads it, so that a store that has it need not build it again."""
     from indexing.formats import read_book
     from indexing.sources import find

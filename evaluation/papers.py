@@ -61,11 +61,17 @@ _STORIES: dict[str, tuple[Numbers, Numbers]] = {
     "Cosine given question (8-gram)": ((6.40, 0.28, 3.54, 6.50, 0.171), (6.33, 0.29, 3.28, 6.43, 0.171)),
     "Random rank": ((None, None, None, None, 0.133), (None, None, None, None, 0.133)),
     "Attention Sum Reader, 1 chunk": ((16.95, 1.26, 3.84, 12.12, 0.164), (16.08, 1.08, 3.56, 11.94, 0.161)),
+    "Attention Sum Reader, 2 chunks": ((18.54, 0.0, 4.20, 13.50, 0.169), (17.76, 1.10, 4.01, 12.83, 0.169)),
     "Attention Sum Reader, 5 chunks": ((18.91, 1.37, 4.48, 14.47, 0.171), (18.36, 1.64, 4.24, 13.40, 0.173)),
+    "Attention Sum Reader, 10 chunks": ((20.00, 2.23, 4.45, 14.47, 0.182), (19.09, 1.81, 4.29, 14.03, 0.177)),
     "Attention Sum Reader, 20 chunks": ((19.79, 1.79, 4.60, 14.86, 0.182), (19.06, 2.11, 4.37, 14.02, 0.179)),
     "Span Prediction": ((5.82, 0.22, 3.84, 6.33, None), (5.68, 0.25, 3.72, 6.22, None)),
     "Oracle: BLEU-1 given answer": ((41.81, 7.03, 19.10, 46.40, 1.0), (42.37, 7.70, 19.52, 47.15, 1.0)),
     "Oracle: ROUGE-L given answer": ((39.17, 7.81, 18.13, 48.91, 1.0), (39.50, 8.46, 18.55, 49.94, 1.0)),
+    "Oracle: cosine given answer (4-gram)": (
+        (38.21, 7.78, 12.58, 31.24, 0.842),
+        (38.92, 8.43, 12.60, 31.70, 0.845),
+    ),
     **_HUMAN,
 }
 # From memory of the paper, Xu et al. 2022, and not checked against it (53.6 is also what the model card of

@@ -138,7 +138,7 @@ def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scor
             f"{stories} of its {whole[0]:,} stories"
         )
     notes += _trained_on(benchmark)
-    if benchmark.name == "narrativeqa" and benchmark.setting == "stories":
+    if benchmark.name == "narrativeqa" and benchmark.setting != "summaries":
         notes.append("the paper's rows are on all stories of the split, film scripts included")
     if scores.values["meteor"] is None:
         notes.append("no METEOR: it needs java, which is not on the path")

@@ -12,7 +12,7 @@ from evaluation.scoring import RECALL_AT
 if TYPE_CHECKING:
     from rich.console import Console
 
-_COLUMNS = {
+COLUMN_NAMES = {
     "bleu_1": "BLEU-1",
     "bleu_4": "BLEU-4",
     "meteor": "METEOR",
@@ -70,14 +70,14 @@ def _answers_table(result: Mapping[str, Any], rows: Sequence[PaperRow]) -> Any:
     table = Table(title=title, title_justify="left", caption=_sources(rows), caption_justify="left")
     columns = [
         name
-        for name in _COLUMNS
+        for name in COLUMN_NAMES
         if result[name] is not None or any(getattr(row, name) is not None for row in rows)
     ]
     table.add_column("")
     for name in columns:
-        table.add_column(_COLUMNS[name], justify="right")
+        table.add_column(COLUMN_NAMES[name], justify="right")
     for row in rows:
-        table.add_row(row.system, *(_printed(name, getattr(row, name)) for name in columns))
+        table.add_row(row.system, *(printed(name, getattr(row, name)) for name in columns))
     if rows:
         table.add_section()
     _add_scores(table, system_name(result), result, columns, "bold")
@@ -92,10 +92,10 @@ def _add_scores(
     table: Any, label: str, scores: Mapping[str, Any], columns: Sequence[str], style: str
 ) -> None:
     """A row of scores, and the two of the bounds of their intervals."""
-    table.add_row(label, *(_printed(name, _percent(name, scores[name])) for name in columns), style=style)
+    table.add_row(label, *(printed(name, percent(name, scores[name])) for name in columns), style=style)
     for bound, end in (("  95 % interval, from", 0), ("  to", 1)):
         bounds = ((name, scores["intervals"][name]) for name in columns)
-        cells = ("" if both is None else _printed(name, _percent(name, both[end])) for name, both in bounds)
+        cells = ("" if both is None else printed(name, percent(name, both[end])) for name, both in bounds)
         table.add_row(bound, *cells, style="dim")
 
 
@@ -136,11 +136,13 @@ def _retrieval_table(result: Mapping[str, Any]) -> Any:
     return table
 
 
-def _percent(name: str, value: float | None) -> float | None:
+def percent(name: str, value: float | None) -> float | None:
+    """A score as it is printed: MRR as the fraction that it is, the others in hundredths."""
     return value if value is None or name == "mrr" else 100 * value
 
 
-def _printed(name: str, value: float | None) -> str:
+def printed(name: str, value: float | None) -> str:
+    """The figure in a cell, empty where there is none."""
     if value is None:
         return ""
     return f"{value:.3f}" if name == "mrr" else f"{value:.2f}"

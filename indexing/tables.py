@@ -5,9 +5,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from indexing.errors import StoryQAError
+
+
+class About(NamedTuple):
+    """What a line of a table does, and the paper it is from, with the section; None where it is nobody's."""
+
+    does: str
+    paper: str | None = None
+    section: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Such as ``"section 5.3"``."""
+        section = self.section or ""
+        return f"section {section}" if section[:1].isdigit() else section
 
 
 class UnknownName(StoryQAError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,13 @@ READERS: dict[str, str] = {
     "seq2seq": "readers.seq2seq:Seq2SeqReader",
     "overlap": "readers.overlap:OverlapReader",
     "chat": "readers.chat:ChatReader",
+    "ir-bleu1": "readers.narrativeqa.similar:Bleu1Reader",
+    "ir-rouge-l": "readers.narrativeqa.similar:RougeLReader",
+    "ir-cosine": "readers.narrativeqa.similar:CosineReader",
+    "random-rank": "readers.narrativeqa.chance:RandomReader",
+    "seq2seq-lstm": "readers.narrativeqa.writing:Seq2SeqLstmReader",
+    "attention-sum": "readers.narrativeqa.pointing:AttentionSumReader",
+    "bidaf": "readers.narrativeqa.spanning:BidafReader",
 }
 DEFAULT_READER = "auto"
 # Whose models run behind an address: what they answer may change from one time to the next.
@@ -26,20 +34,28 @@ _opened: dict[tuple[object, ...], Reader] = {}
 _opening = threading.Lock()
 
 
+def kind_of(name: str) -> str:
+    """The line of the table that a reader's full name begins with: what stands before a colon or an @."""
+    return re.split("[:@]", name, maxsplit=1)[0]
+
+
 def open_reader(name: str, **settings: Any) -> Reader:
     """The reader called ``name``: ``"span"``, or ``"span:ARGUMENT"`` for a model of one's own.
 
-    The argument is a folder or a Hugging Face hub name, or for ``chat`` an address and a model. Every
-    class of the table is made by ``load(argument: str | None, **settings)``, once per process, full
-    name and settings, which are the keywords that the class has besides. Raises ``UnknownName``
-    where the table has no such reader and ``ModelError`` where the argument leads to no usable model.
+    The argument is a folder or a Hugging Face hub name, or for ``chat`` an address and a model; it may
+    end in options (``@beams=4``), which are the whole of it where a reader has no model
+    (``ir-rouge-l@span=4``). Every class of the table is made by ``load(argument: str | None, **settings)``,
+    once per process, full name and settings, which are the keywords that the class has besides. Raises
+    ``UnknownName`` where the table has no such reader and ``ModelError`` where the argument leads to no
+    usable model.
     """
     key = (name, *sorted(settings.items()))
     if key in _opened:  # not behind the lock: another model may take minutes to fetch
         return _opened[key]
-    kind, colon, argument = name.partition(":")
+    kind = kind_of(name)
+    argument = name[len(kind) :].removeprefix(":") if name != kind else None
     with _opening:  # two requests that arrive together must not load one model twice
         if key not in _opened:
-            reader = resolve("reader", kind, READERS).load(argument if colon else None, **settings)
+            reader = resolve("reader", kind, READERS).load(argument, **settings)
             _opened[key] = reader
         return _opened[key]

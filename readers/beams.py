@@ -1,8 +1,9 @@
-"""Beam search over a pointer-generator: the likeliest answers, token by token."""
+"""Beam search: the likeliest answers, token by token, of a pointer-generator or any other decoder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -39,6 +40,35 @@ def distribution(step: Step, memory_ids: torch.Tensor) -> torch.Tensor:
     return generated.scatter_add(1, for_each(memory_ids, len(generated)), copied)
 
 
+class Growing(Protocol):
+    """The decoder of a search: answers that grow, as many to each reading, those to a reading in a row."""
+
+    def next(self, tokens: torch.Tensor) -> torch.Tensor:
+        """log P of the next token, (answers, vocabulary), after one more token each, (answers,)."""
+        ...
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Go on with these answers, in this order."""
+        ...
+
+
+class _Pointing:
+    """A pointer-generator's decoder; ``words`` are the word embeddings."""
+
+    def __init__(self, decoder: PointerDecoder, memory: Memory, words: torch.Tensor) -> None:
+        self._decoder, self._memory, self._words = decoder, memory, words
+        self._past = Past()
+
+    def next(self, tokens: torch.Tensor) -> torch.Tensor:
+        """See ``Growing.next``."""
+        step = self._decoder(tokens[:, None], self._memory, self._words, self._past)
+        return distribution(step, self._memory.ids).clamp_min(1e-12).log()
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """See ``Growing.keep``."""
+        self._past.keep(rows)
+
+
 def beam_search(
     decoder: PointerDecoder, memory: Memory, words: torch.Tensor, begin: int, end: int, beams: int
 ) -> list[list[Written]]:
@@ -46,28 +76,38 @@ def beam_search(
 
     ``words`` are the word embeddings, ``begin`` and ``end`` the tokens around an answer.
     """
-    readings, device = len(memory.ids), memory.ids.device
+    device = memory.ids.device
+    return grow(_Pointing(decoder, memory, words), len(memory.ids), device, begin, end, beams, LONGEST)
+
+
+def grow(
+    growing: Growing, readings: int, device: torch.device, begin: int, end: int, beams: int, longest: int
+) -> list[list[Written]]:
+    """At most ``beams`` answers per reading, best first, none of them empty, of ``longest`` tokens at most.
+
+    ``begin`` and ``end`` are the tokens around an answer, which are in none.
+    """
     tokens = torch.full((readings * beams, 1), begin, device=device)
     scores = torch.full((readings, beams), -torch.inf, device=device)
     scores[:, 0] = 0.0
-    past = Past()
     finished: list[list[Written]] = [[] for _ in range(readings)]
-    for length in range(1, LONGEST + 1):
-        step = decoder(tokens[:, -1:], memory, words, past)
-        log_p = distribution(step, memory.ids).clamp_min(1e-12).log()
+    for length in range(1, longest + 1):
+        log_p = growing.next(tokens[:, -1])
         log_p[:, begin] = -torch.inf
         if length == 1:
             log_p[:, end] = -torch.inf
         vocabulary = log_p.shape[1]
         total = (scores.flatten()[:, None] + log_p).view(readings, beams * vocabulary)
-        best, flat = total.topk(2 * beams, dim=1)
+        best, flat = total.topk(min(2 * beams, total.shape[1]), dim=1)
         rows, chosen = flat // vocabulary, flat % vocabulary
         kept_rows, kept_tokens, kept_scores = [], [], []
         for r in range(readings):
             alive: list[tuple[int, int, float]] = []
             for value, row, token in zip(best[r].tolist(), rows[r].tolist(), chosen[r].tolist(), strict=True):
                 before = r * beams + row
-                if token == end or length == LONGEST:
+                if value == -torch.inf:
+                    break
+                if token == end or length == longest:
                     ids = tokens[before, 1:].tolist() + ([token] if token != end else [])
                     finished[r].append(Written(tuple(ids), value))
                 elif len(alive) < beams:
@@ -79,7 +119,7 @@ def beam_search(
             kept_scores.append([score for _, _, score in alive])
         scores = torch.tensor(kept_scores, device=device)
         rows = torch.tensor(kept_rows, device=device)
-        past.keep(rows)
+        growing.keep(rows)
         tokens = torch.cat([tokens[rows], torch.tensor(kept_tokens, device=device).unsqueeze(1)], dim=1)
         if all(_settled(done, float(scores[r].max()), length, beams) for r, done in enumerate(finished)):
             break

@@ -6,13 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from indexing.errors import StoryQAError
+
+
+class NeedsReferences(StoryQAError):
+    """An oracle asked where nobody knows the right answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question and the passages to answer it from, in story order."""
+    """A question and the passages to answer it from, in story order.
+
+    ``references`` are the right answers, for oracles alone, which measure what the best possible answer
+    is worth; only evaluation knows them.
+    """
 
     question: str
     passages: tuple[str, ...]
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,10 @@ class Answer:
 
 
 class Reader(Protocol):
-    """Answers questions from passages; sees strings, never a book or an index."""
+    """Answers questions from passages; sees strings, never a book or an index.
+
+    Readings have references only for a reader whose attribute ``oracle`` is true.
+    """
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.

@@ -16,6 +16,9 @@ RETRIEVERS = {
     "dense": "retrieval.dense:DenseRetriever",
     "hybrid": "retrieval.hybrid:HybridRetriever",
     "rerank": "retrieval.rerank:RerankRetriever",
+    "rouge-span": "retrieval.overlapping:RougeSpanRetriever",
+    "bleu-span": "retrieval.overlapping:BleuSpanRetriever",
+    "lda": "retrieval.lda:LdaRetriever",
 }
 DEFAULT_RETRIEVER = "rerank"
 

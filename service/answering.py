@@ -12,7 +12,7 @@ from indexing.errors import EndpointError, IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from indexing.tables import check_name
-from readers import READERS
+from readers import READERS, kind_of
 from readers.nearest import nearest_sentence
 from readers.reading import Answer, Reader, Reading
 from retrieval import RETRIEVERS
@@ -151,7 +151,7 @@ class BookQA:
         """Raise what the names in ``ask`` would raise, loading no model: ``UnknownBook``, ``UnknownName``."""
         self.open(ask.book_id)
         check_name("retriever", ask.retriever, RETRIEVERS)
-        check_name("reader", ask.reader.partition(":")[0], READERS)
+        check_name("reader", kind_of(ask.reader), READERS)
 
     def warm(self, retriever: str, reader: str) -> None:
         """Load what the first question would load, so that it does not wait for it."""

@@ -12,12 +12,19 @@ from typing import Annotated
 import typer
 
 from indexing.errors import StoryQAError
-from service.commands import building, demonstration, keys, library, questions, serving
+from service.commands import building, demonstration, keys, library, questions, serving, tables
 
 # Commands of other packages, imported only when they are run.
-COMMANDS = {"evaluate": "evaluation.cli:app", "train": "training.cli:app"}
+COMMANDS = {
+    "evaluate": "evaluation.cli:app",
+    "reproduce": "evaluation.reproducing:app",
+    "prepare": "evaluation.preparing:app",
+    "train": "training.cli:app",
+}
 _HELP = {
     "evaluate": "Score the system on NarrativeQA, FairytaleQA or SQuAD.",
+    "reproduce": "Print a paper's tables with our figures beside its own.",
+    "prepare": "Check a data set's downloaded stories and index them.",
     "train": "Train a reader.",
 }
 
@@ -65,6 +72,8 @@ for _command in (
     library.verify,
     questions.search,
     questions.ask,
+    tables.readers,
+    tables.retrievers,
     serving.serve,
     demonstration.demo,
 ):

@@ -11,7 +11,7 @@ from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from indexing.store import IndexStore
-from readers import open_reader
+from readers import kind_of, open_reader
 from readers.reading import Reader
 from retrieval import open_retriever
 from retrieval.hits import Retriever
@@ -92,7 +92,7 @@ class OpenBooks:
 
 def configured_reader(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Reader:
     """The reader of that name with the ``settings`` of its kind; raises as ``open_reader`` does."""
-    return open_reader(name, **settings.get(name.partition(":")[0], {}))
+    return open_reader(name, **settings.get(kind_of(name), {}))
 
 
 def manifests(store: IndexStore) -> tuple[list[Manifest], list[IndexMismatch]]:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from indexing.errors import EndpointError, StoryQAError, UnknownBook
 from indexing.tables import UnknownName
+from readers.reading import NeedsReferences
 from service.asking import BadRequest
 from service.load.batching import DeadlinePassed
 from service.load.connection import ClientGone
@@ -128,6 +129,8 @@ def problem_of(error: StoryQAError) -> Problem:
             return _problem(404, detail, "unknown-book", near=list(error.near))
         case UnknownName():
             return _problem(422, detail, "unknown-name", choices=list(error.choices))
+        case NeedsReferences():
+            return _problem(422, detail, "needs-references")
         case BadRequest():
             in_query = error.field.startswith("query/")
             culprit = Culprit(pointer=error.field if in_query else f"/{error.field}", detail=detail)

@@ -73,6 +73,24 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of tiny models of the NarrativeQA paper, all three."""
+    import tiny_models
+
+    return tiny_models.save_paper(tmp_path_factory.mktemp("models") / "paper")
+
+
+@pytest.fixture(scope="session")
+def tiny_glove(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of word vectors in GloVe's format."""
+    path = tmp_path_factory.mktemp("glove") / "tiny.txt"
+    words = ("maud", "lamp", "ferryman", "oak", "judge", "river", "the", "goose", "hid", "where")
+    lines = (f"{word} {n % 3 - 1} {n % 4 / 2} {0.1 * n:.2f}\n" for n, word in enumerate(words, 1))
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
 def chat_url() -> Iterator[str]:
     """The address of a chat endpoint that behaves well: ``chat_server.parrot``."""
     from chat_server import chatting, parrot

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from indexing.tables import resolve
-from readers import READERS, open_reader
+from readers import READERS, kind_of, open_reader
 from readers.reading import Answer, Reading
 
 FERRY = (
@@ -58,13 +58,21 @@ NAMES = {
     "seq2seq, BART": "seq2seq:{tiny_bart}",
     "seq2seq, beams": "seq2seq:{tiny_t5}@beams=3",
     "chat": "chat:{chat_url}@model=parrot",
+    "ir-bleu1": "ir-bleu1",
+    "ir-bleu1, 4 tokens": "ir-bleu1@span=4",
+    "ir-rouge-l": "ir-rouge-l",
+    "ir-cosine": "ir-cosine:{tiny_glove}@span=8",
+    "random-rank": "random-rank",
+    "seq2seq-lstm": "seq2seq-lstm:{tiny_paper}",
+    "attention-sum": "attention-sum:{tiny_paper}",
+    "bidaf": "bidaf:{tiny_paper}",
 }
 CANNOT_RANK = {"chat"}
 
 
 def opened(request: pytest.FixtureRequest) -> Any:
     name = NAMES[request.param]
-    places = ("tiny_bert", "tiny_t5", "tiny_bart", "chat_url")
+    places = ("tiny_bert", "tiny_t5", "tiny_bart", "tiny_glove", "tiny_paper", "chat_url")
     return open_reader(name.format(**{p: request.getfixturevalue(p) for p in places if p in name}))
 
 
@@ -103,7 +111,7 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
 
 
 def test_every_reader_of_the_table_is_under_contract() -> None:
-    assert {name.partition(":")[0] for name in NAMES.values()} == set(READERS)
+    assert {kind_of(name) for name in NAMES.values()} == set(READERS)
 
 
 @pytest.mark.parametrize("n_best", [1, 2, 10])
@@ -157,7 +165,7 @@ def test_the_best_answer_does_not_depend_on_how_many_are_wanted(reader: Any) -> 
 
 def test_a_reader_that_cannot_rank_does_not_offer_to() -> None:
     cannot = {name for name in READERS if not hasattr(resolve("reader", name, READERS), "rank")}
-    assert cannot == {NAMES[name].partition(":")[0] for name in CANNOT_RANK}
+    assert cannot == {kind_of(NAMES[name]) for name in CANNOT_RANK}
 
 
 def test_each_candidate_is_ranked_by_itself(ranker: Any) -> None:

@@ -15,9 +15,12 @@ from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from indexing.tables import UnknownName
+from indexing.tokens import tokens
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, open_retriever
 from retrieval.hits import Hit
 from retrieval.hybrid import HybridRetriever, z_scores
+from retrieval.lda import TopicModel, symmetric_divergence
+from retrieval.overlapping import SPAN_TOKENS
 from retrieval.ranking import best_hits
 
 NOVEL = novel(words=3_000)
@@ -159,6 +162,33 @@ def test_the_best_of_many_are_those_of_a_stable_sort(index: BookIndex) -> None:
         scores = random.integers(0, 4, len(index.passages)).astype(float)
         wanted = np.argsort(-scores, kind="stable")[:k].tolist()
         assert numbers(best_hits(index.passages, scores, k)) == wanted
+
+
+@pytest.mark.parametrize("name", ["rouge-span", "bleu-span"])
+def test_eight_tokens_of_a_passage_find_it_with_the_full_score(index: BookIndex, name: str) -> None:
+    retriever = open_retriever(name, index)
+    for passage in index.passages[:-1]:
+        text = index.text(passage.start, passage.end)
+        inside = list(tokens(text))[20 : 20 + SPAN_TOKENS]
+        (hits,) = retriever.search([text[inside[0].start : inside[-1].end]], 1)
+        assert numbers(hits) == [passage.number]
+        assert hits[0].score == pytest.approx(1)
+
+
+def test_a_question_about_a_topic_finds_the_passages_about_it() -> None:
+    sea, wood = "ferry river boat oar sail harbour", "oak axe saw forest timber log"
+    model = TopicModel([sea, wood] * 20)
+    for question, about in (("Who rowed the boat over the river?", 0), ("Who felled the oak?", 1)):
+        divergence = symmetric_divergence(model.passages, model.topics(question))
+        assert set(np.argsort(divergence, kind="stable")[:20] % 2) == {about}
+
+
+def test_the_divergence_is_symmetric_zero_for_the_same_and_by_hand_for_two_topics() -> None:
+    one, other = np.array([0.25, 0.75]), np.array([0.5, 0.5])
+    assert symmetric_divergence(np.stack([one, other]), one)[0] == 0
+    by_hand = -0.25 * np.log(0.5) + 0.25 * np.log(1.5)
+    assert symmetric_divergence(one[None], other)[0] == pytest.approx(by_hand)
+    assert symmetric_divergence(other[None], one)[0] == pytest.approx(by_hand)
 
 
 def test_an_unknown_retriever_is_answered_with_the_choices(index: BookIndex) -> None:

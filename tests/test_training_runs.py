@@ -19,6 +19,8 @@ from indexing.errors import ModelError
 from readers import open_reader
 from readers.reading import Reading
 from training.dense import DenseTask, DenseTraining, contrastive_loss
+from training.lessons import LESSONS
+from training.narrativeqa import PaperTask, PaperTraining
 from training.reading import ReadingTask, ReadingTraining, relevance_loss, span_loss
 from training.run import Run, RunExists
 from training.weights import average, dense_weights, load_start, reading_weights
@@ -87,10 +89,17 @@ def _tasks(library: Library) -> dict[str, Any]:
         "adapters": lambda: ReadingTask(replace(TINY, rank=2), library),
         "decoder": lambda: ReadingTask(replace(TINY, frozen=True, span_weight=0.0), library),
         "dense": lambda: DenseTask(DenseTraining(rank=2, passes=4, chunk=1), library),
+        "seq2seq-lstm": lambda: PaperTask(_paper("seq2seq-lstm", d=8, hidden=8), library),
+        "attention-sum": lambda: PaperTask(_paper("attention-sum", d=8, hidden=8), library),
+        "bidaf": lambda: PaperTask(_paper("bidaf", d=8), library),
     }
 
 
-@pytest.mark.parametrize("kind", ["layers", "adapters", "decoder", "dense"])
+def _paper(model: str, **sizes: int) -> PaperTraining:
+    return PaperTraining(model, sizes, epochs=3, words=60, chunk=7, batch=300)
+
+
+@pytest.mark.parametrize("kind", ["layers", "adapters", "decoder", "dense", *LESSONS])
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind: str, tmp_path: Path) -> None:
     make = _tasks(library)[kind]
     whole = Run(make(), tmp_path / "whole")

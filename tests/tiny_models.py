@@ -228,3 +228,25 @@ def save_chat(folder: Path) -> Path:
             model.lm_head.weight[after] = model.model.embed_tokens.weight[before] / 4
     model.save_pretrained(folder)
     return folder
+
+
+def save_paper(folder: Path) -> Path:
+    """Models of the NarrativeQA paper that learnt nothing but their vocabulary, all three in one folder."""
+    from indexing.tokens import tokens
+    from readers.narrativeqa.attentionsum import AttentionSum
+    from readers.narrativeqa.bidaf import Bidaf
+    from readers.narrativeqa.seq2seqlstm import Seq2SeqLstm
+    from readers.narrativeqa.vocabulary import Vocabulary
+    from readers.narrativeqa.weights import Weights
+
+    torch.manual_seed(4)
+    vocabulary = Vocabulary.learn((token.key for token in tokens(" ".join(TEXT))), 80)
+    sizes = {"d": 16, "hidden": 16}
+    for name, model, of_model in (
+        ("seq2seq-lstm", Seq2SeqLstm(len(vocabulary), **sizes), sizes),
+        ("attention-sum", AttentionSum(len(vocabulary), **sizes), sizes),
+        ("bidaf", Bidaf(len(vocabulary), d=16), {"d": 16}),
+    ):
+        weights = Weights(of_model, vocabulary, model.state_dict(), "nothing")
+        weights.save(folder / f"{name}.safetensors", {})
+    return folder

@@ -46,6 +46,27 @@ Articles = Annotated[int, typer.Option("--articles", min=0, help="How many quest
 Fairytales = Annotated[int, typer.Option("--fairytales", min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option("--summaries", min=0, help="Passes over NarrativeQA's summaries.")]
 Stories = Annotated[int, typer.Option("--stories", min=0, help="Passes over NarrativeQA's full stories.")]
+Official = Annotated[
+    list[Path],
+    typer.Option(
+        "--data",
+        help="A folder with NarrativeQA (its training split alone is used), FairytaleQA or SQuAD v1.1; "
+        "give it once for each.",
+    ),
+]
+Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the data.")]
+VocabularySize = Annotated[int, typer.Option("--words", min=0, help="The most frequent words, to be known.")]
+Width = Annotated[int, typer.Option("--width", min=1, help="Of the word vectors.")]
+Hidden = Annotated[int, typer.Option("--hidden", min=1, help="Of the LSTMs, in each direction.")]
+Chunks = Annotated[
+    int,
+    typer.Option(
+        "--chunks",
+        min=0,
+        help="Learn NarrativeQA's full stories, so many passages nearest to the answer; 0 learns summaries.",
+    ),
+]
+EveryEpoch = Annotated[int, typer.Option("--articles", min=0, help="Questions of SQuAD in each pass.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
 
@@ -207,6 +228,59 @@ def average(
     _report(averaged_weights(start, _library(data), out, _command()), Console(stderr=True), as_json)
 
 
+@app.command("seq2seq-lstm")
+def seq2seq_lstm(
+    data: Official,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    epochs: Epochs = 12,
+    words: VocabularySize = 4_000,
+    width: Width = 64,
+    hidden: Hidden = 64,
+    as_json: AsJson = False,
+) -> None:
+    """Train the NarrativeQA paper's Seq2Seq: answers from the question alone."""
+    _train_paper(
+        "seq2seq-lstm", {"d": width, "hidden": hidden}, data, out, resume, seed, epochs, words, as_json
+    )
+
+
+@app.command("attention-sum")
+def attention_sum(
+    data: Official,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    epochs: Epochs = 10,
+    words: VocabularySize = 6_000,
+    width: Width = 64,
+    hidden: Hidden = 64,
+    chunks: Chunks = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train the NarrativeQA paper's AS Reader: answers of words of the context."""
+    sizes = {"d": width, "hidden": hidden}
+    _train_paper("attention-sum", sizes, data, out, resume, seed, epochs, words, as_json, chunks)
+
+
+@app.command()
+def bidaf(
+    data: Official,
+    out: Out,
+    resume: Resume = False,
+    seed: Seed = 13,
+    epochs: Epochs = 4,
+    words: VocabularySize = 10_000,
+    width: Annotated[int, typer.Option("--width", min=1, help="Of the word vectors and LSTMs.")] = 64,
+    articles: EveryEpoch = 12_000,
+    chunks: Chunks = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train the NarrativeQA paper's span prediction on the oracle's spans."""
+    _train_paper("bidaf", {"d": width}, data, out, resume, seed, epochs, words, as_json, chunks, articles)
+
+
 @app.command()
 def judge(
     data: Data,
@@ -261,7 +335,31 @@ def _train_reading(
     _train(task, out, resume, reading_weights, as_json)
 
 
-def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool) -> None:
+def _train_paper(
+    model: str,
+    sizes: dict[str, int],
+    data: list[Path],
+    out: Path,
+    resume: bool,
+    seed: int,
+    epochs: int,
+    words: int,
+    as_json: bool,
+    chunks: int = 0,
+    articles: int = 0,
+) -> None:
+    from evaluation.metrics import require_extra
+    from training.narrativeqa import PaperTask, PaperTraining
+    from training.paperweights import paper_weights
+    from training.works import load_official
+
+    require_extra()
+    settings = PaperTraining(model, sizes, seed, epochs, words, articles, chunks)
+    task = PaperTask(settings, load_official(data, stories=chunks > 0))
+    _train(task, out, resume, paper_weights, as_json, validations=epochs)
+
+
+def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool, validations: int = 4) -> None:
     """Train to the end, and write weights, their cards and the curve."""
     from rich.console import Console
 
@@ -276,7 +374,7 @@ def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool) -> No
         raise RunExists(f"{out} holds a run already; give --resume to go on with it, or another --out")
     console = Console(stderr=True)
     with ProgressBars(console) as tell:
-        run.train(lambda done, total: tell("training", done, total))
+        run.train(lambda done, total: tell("training", done, total), validations=validations)
     plot_training(out / "log.jsonl", out / "curve.png")
     _report(export(run, _command()), console, as_json)
 

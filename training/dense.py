@@ -64,6 +64,8 @@ def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature:
 class DenseTask:
     """Fine-tunes the encoder on a library (a ``training.run.Task``)."""
 
+    chosen_by: Sequence[str] = ()
+
     def __init__(self, settings: DenseTraining, library: Library) -> None:
         self._settings = settings
         self.settings: Mapping[str, Any] = asdict(settings)

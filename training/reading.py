@@ -134,6 +134,8 @@ def relevance_loss(
 class ReadingTask:
     """One cross-encoder with a span head, a relevance head and a decoder (a ``training.run.Task``)."""
 
+    chosen_by: Sequence[str] = ()
+
     def __init__(
         self,
         settings: ReadingTraining,

@@ -30,10 +30,12 @@ class Task(Protocol[Batch]):
 
     ``settings`` is all that a run depends on, its ``seed`` among it: two runs with equal settings and
     data see the same batches. ``data`` tells per kind of text how many works and questions there
-    are. The work is cut into ``chunks``, between which a run can stop and go on.
+    are. The work is cut into ``chunks``, between which a run can stop and go on. ``chosen_by`` names
+    the scores by each of which the best weights are kept, none where the last ones are.
     """
 
     settings: Mapping[str, Any]
+    chosen_by: Sequence[str]
     data: Mapping[str, tuple[int, int]]
     chunks: int
     device: torch.device
@@ -73,6 +75,7 @@ class Run(Generic[Batch]):
             fused=True,
         )
         self._running: dict[str, float] = {}
+        self._best: dict[str, float] = {}
 
     @property
     def checkpoint(self) -> Path:
@@ -100,6 +103,7 @@ class Run(Generic[Batch]):
             self.chunk += 1
             if self.chunk in stops:
                 self.scores = dict(self.task.validate())
+                self._keep_best()
             self.seconds = time.monotonic() - began
             self._log(with_scores=self.chunk in stops)
             if on_progress is not None:
@@ -136,12 +140,46 @@ class Run(Generic[Batch]):
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
+    def _keep_best(self) -> None:
+        for name in self.task.chosen_by:
+            if self.scores.get(name, -1.0) > self._best.get(name, -1.0):
+                self._best[name] = self.scores[name]
+                info = {"scores": json.dumps(self.scores), "done": str(self.chunk / self.task.chunks)}
+                self._write(self._parameters_now(), self._best_at(name), info)
+
+    def use_best(self, name: str) -> float:
+        """Take the weights of the best score ``name``, and all their scores.
+
+        Returns the share that was done by then; 1, without a change, where nothing was held out.
+        """
+        if name not in self._best:
+            return 1.0
+        with safe_open(self._best_at(name), "pt") as file:
+            info = file.metadata()
+        state = load_file(self._best_at(name))
+        for number, parameter in enumerate(self._parameters):
+            parameter.data.copy_(state[f"model.{number}"])
+        self.scores = json.loads(info["scores"])
+        return float(info["done"])
+
+    def _best_at(self, name: str) -> Path:
+        return self.out / f"best-{name}.safetensors"
+
+    def _parameters_now(self) -> dict[str, torch.Tensor]:
+        return {f"model.{n}": parameter.detach().cpu() for n, parameter in enumerate(self._parameters)}
+
+    @staticmethod
+    def _write(state: Mapping[str, torch.Tensor], path: Path, info: Mapping[str, str]) -> None:
+        """All or nothing, whenever the process is killed."""
+        new = path.with_suffix(".new")
+        save_file({name: tensor.contiguous() for name, tensor in state.items()}, new, metadata=dict(info))
+        new.replace(path)
+
     def save(self) -> None:
         """Write the state of the run; a kill at any moment leaves the last one or this one."""
         self.out.mkdir(parents=True, exist_ok=True)
-        state: dict[str, torch.Tensor] = {}
+        state = self._parameters_now()
         for number, parameter in enumerate(self._parameters):
-            state[f"model.{number}"] = parameter.detach().cpu()
             for key, value in self._optimizer.state.get(parameter, {}).items():
                 state[f"optimizer.{number}.{key}"] = value.cpu()
         info = {
@@ -149,11 +187,10 @@ class Run(Generic[Batch]):
             "seconds": str(self.seconds),
             "running": json.dumps(self._running),
             "scores": json.dumps(self.scores),
+            "best": json.dumps(self._best),
             "settings": json.dumps(self.task.settings),
         }
-        new = self.out / "checkpoint.new"
-        save_file({name: tensor.contiguous() for name, tensor in state.items()}, new, metadata=info)
-        new.replace(self.checkpoint)
+        self._write(state, self.checkpoint, info)
 
     def resume(self) -> bool:
         """Go on from the folder's checkpoint, if there is one. Raises RunExists for other settings."""
@@ -178,4 +215,5 @@ class Run(Generic[Batch]):
                 self._optimizer.state[parameter] = entries
         self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
         self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
+        self._best = json.loads(info.get("best", "{}"))
         return True

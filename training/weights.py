@@ -176,7 +176,7 @@ def _made(run: Run[object], command: str) -> _Made:
 def _card(weights: Path, what: str, made: _Made) -> None:
     """Write ``<weights>.md``: data, licences, seed, command, held-out scores and size."""
     data = "\n".join(
-        f"  - {_SOURCES[kind]}: {works:,} works, {questions:,} questions"
+        f"  - {SOURCES[kind]}: {works:,} works, {questions:,} questions"
         for kind, (works, questions) in made.data.items()
     )
     scores = "\n".join(f"  - {name}: {score:.3f}" for name, score in made.scores.items()) or "  - none"
@@ -208,9 +208,11 @@ _CROSSENCODER = (
     f"A cross-encoder: `{NAME}` (all-MiniLM-L6-v2) reading a question beside a passage, with a start and "
     "an end score for every token and the relevance of every window. Embeddings are the encoder's own."
 )
-_SOURCES = {
+SOURCES = {
     "fairytales": "FairytaleQA train (Apache-2.0)",
     "articles": "SQuAD v1.1 train (CC BY-SA 4.0)",
     "summaries": "NarrativeQA valid, half A, summaries (Apache-2.0; texts CC BY-SA 3.0)",
+    "train summaries": "NarrativeQA train, summaries (Apache-2.0; texts CC BY-SA 3.0)",
+    "train stories": "NarrativeQA train, full stories (Apache-2.0; films under copyright)",
     "stories": "NarrativeQA valid, half A, full stories of Project Gutenberg (Apache-2.0; public domain)",
 }

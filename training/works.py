@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +19,11 @@ from indexing.passages import split
 from indexing.sparse import SparseIndex, sparse_arrays
 
 FAIRYTALES, SUMMARIES, STORIES, ARTICLES = "fairytales", "summaries", "stories", "articles"
+TRAIN_SUMMARIES, TRAIN_STORIES = "train summaries", "train stories"  # of NarrativeQA's own training split
+TRAIN_SHARE = 0.05  # of that split's documents are held out
 _APART = "\n\n"
+
+log = logging.getLogger(__name__)
 
 
 class NoTrainingData(StoryQAError):
@@ -93,28 +98,67 @@ def load_library(folders: Sequence[Path]) -> Library:
     """
     works: list[Work] = []
     for folder in folders:
-        articles = next(iter(sorted(folder.glob("train-v1.1.json*"))), None)
-        if (folder / "questions" / "train").is_dir():
-            works += _whole(fairytaleqa.load(folder, "train", "stories"), FAIRYTALES)
-        elif articles is not None:
-            works += _articles(squad.load(articles))
-        elif (folder / "qaps.csv").is_file():
+        if (folder / "qaps.csv").is_file():
             works += _half_a(narrativeqa.load(folder, "valid", "summaries"), SUMMARIES)
             if (folder / "tmp").is_dir():
                 works += _half_a(narrativeqa.load(folder, "valid", "stories"), STORIES)
         else:
-            raise NoTrainingData(
-                f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
-                "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz) or "
-                "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv)"
-            )
-    shares = {FAIRYTALES: FAIRYTALEQA_SHARE, SUMMARIES: NARRATIVEQA_SHARE, STORIES: NARRATIVEQA_SHARE}
+            works += _of_folder(folder)
+    return _held_apart(
+        works, {FAIRYTALES: FAIRYTALEQA_SHARE, SUMMARIES: NARRATIVEQA_SHARE, STORIES: NARRATIVEQA_SHARE}
+    )
+
+
+def load_official(folders: Sequence[Path], stories: bool = False) -> Library:
+    """NarrativeQA's training split, FairytaleQA train and SQuAD v1.1 train, whichever the folders hold.
+
+    Of NarrativeQA its summaries, or its full ``stories``; nothing of valid, on which the models are
+    scored: a folder that has no training split is passed over. A twentieth of its documents and a
+    tenth of the FairytaleQA stories are held out. Raises as ``load_library``.
+    """
+    works: list[Work] = []
+    kind = TRAIN_STORIES if stories else TRAIN_SUMMARIES
+    for folder in folders:
+        if (folder / "qaps.csv").is_file():
+            if "train" in narrativeqa.splits(folder):
+                setting = "stories" if stories else "summaries"
+                works += _whole(narrativeqa.load(folder, "train", setting), kind)
+            else:
+                log.warning("%s has no training split of NarrativeQA, and is not trained on", folder)
+        else:
+            works += _of_folder(folder)
+    if not works:
+        raise NoTrainingData(
+            f"{', '.join(map(str, folders))}: no training data; wanted NarrativeQA with its training split "
+            "(the official qaps.csv and summaries.csv), or FairytaleQA (questions/train and "
+            "section-stories/train)"
+        )
+    return _held_apart(works, {FAIRYTALES: FAIRYTALEQA_SHARE, kind: TRAIN_SHARE})
+
+
+def _held_apart(works: Sequence[Work], shares: Mapping[str, float]) -> Library:
+    """The works without a ``share`` of the works of each kind, and these; held out by name."""
     # A summary and the story that it is of are on the same side.
     names = {kind: {work.name for work in works if work.kind == kind} for kind in shares}
-    names[STORIES] = names[SUMMARIES]
+    if SUMMARIES in names:
+        names[STORIES] = names[SUMMARIES]
     apart = {kind: held_out(names[kind], share) for kind, share in shares.items()}
     kept = tuple(work for work in works if work.name not in apart.get(work.kind, ()))
     return Library(kept, tuple(work for work in works if work.name in apart.get(work.kind, ())))
+
+
+def _of_folder(folder: Path) -> list[Work]:
+    """The works of FairytaleQA or SQuAD in a folder; raises NoTrainingData where it holds neither."""
+    articles = next(iter(sorted(folder.glob("train-v1.1.json*"))), None)
+    if (folder / "questions" / "train").is_dir():
+        return _whole(fairytaleqa.load(folder, "train", "stories"), FAIRYTALES)
+    if articles is not None:
+        return _articles(squad.load(articles))
+    raise NoTrainingData(
+        f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
+        "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz) or "
+        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv)"
+    )
 
 
 def _half_a(benchmark: Benchmark, kind: str) -> list[Work]:

@@ -1,0 +1,37 @@
+"""Fifty questions of our own making, each with its answer in a short text: something to learn by heart."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from training.works import TRAIN_SUMMARIES, Asked, Library, Work
+
+_PEOPLE = re.findall(r"\w+", "miller weaver baker ferryman tinker widow shepherd smith cooper potter")
+_VILLAGES = re.findall(r"\w+", "Dorrit Osk Wilm Marn Hob Tamsin Brack Lune Pell Edda")
+_THINGS = re.findall(r"\w+", "kettle lantern ladder basket drum saddle mirror anchor spindle feather")
+_KINDS = re.findall(r"\w+", "copper blue broken silver wooden green heavy little painted golden")
+_PLACES = re.findall(r"\w+", "mill bridge harbour orchard tower cellar meadow chapel stable well")
+_DEEDS = (("lost", "lose"), ("found", "find"), ("sold", "sell"), ("stole", "steal"), ("mended", "mend"))
+
+
+def _village(number: int) -> Work:
+    rng = random.Random(number)
+    village = _VILLAGES[number]
+    told, asked = [], []
+    for n, ((past, deed), who) in enumerate(zip(_DEEDS, rng.sample(_PEOPLE, 5), strict=True)):
+        thing = f"a {rng.choice(_KINDS)} {rng.choice(_THINGS)}"
+        place = f"behind the {rng.choice(_PLACES)}"
+        told.append(f"The {who} of {village} {past} {thing} {place}.")
+        question, answer = (
+            (f"What did the {who} {deed}?", thing) if n % 2 else (f"Where did the {who} {deed} it?", place)
+        )
+        asked.append(Asked(question, (answer,)))
+    text = " ".join(told)
+    return Work(TRAIN_SUMMARIES, village, text, ((0, len(text)),), tuple(asked))
+
+
+def fifty() -> Library:
+    """Ten texts of five questions each, trained on and held out alike."""
+    works = tuple(_village(number) for number in range(10))
+    return Library(works, works)

@@ -1,0 +1,113 @@
+"""The paper's IR baselines and its random ranking, beyond what every reader promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexing.errors import ModelError
+from indexing.store import IndexStore
+from readers import open_reader
+from readers.narrativeqa.options import Options, parse
+from readers.reading import NeedsReferences, Reading
+from service.app import create_app
+from service.settings import Settings
+
+PASSAGES = (
+    "Maud hid the lamp in a hollow oak. The ferryman, who was old, saw nothing of it.",
+    "At night the river rose and took the landing. Maud came back for the lamp.",
+)
+
+
+def test_the_sentence_nearest_the_question_is_the_answer() -> None:
+    [[answer]] = open_reader("ir-bleu1").read([Reading("What took the landing at night?", PASSAGES)])
+    assert answer.text == "At night the river rose and took the landing."
+
+
+def test_spans_have_the_tokens_asked_for_and_a_tie_goes_to_the_earlier() -> None:
+    [[answer]] = open_reader("ir-rouge-l@span=4").read([Reading("Who had the lamp?", PASSAGES)])
+    assert answer.text == "Maud hid the lamp"
+
+
+@pytest.mark.parametrize("name", ["ir-bleu1", "ir-rouge-l", "ir-cosine:{glove}"])
+def test_an_oracle_finds_the_answer_with_room_for_its_end_marker(name: str, tiny_glove: Path) -> None:
+    oracle = open_reader(name.format(glove=tiny_glove) + "@query=answer")
+    reading = Reading("Who saw nothing?", PASSAGES, ("the ferryman", "not read"))
+    [[answer]] = oracle.read([reading])
+    assert "ferryman" in answer.text
+    assert len(answer.text.replace(",", " ,").split()) == 3
+    assert max(oracle.rank(reading, ["Maud", "the ferryman", "a hollow oak"])) == pytest.approx(1)
+    assert oracle.rank(reading, ["the ferryman"])[0] == pytest.approx(1)
+
+
+def test_an_oracle_that_is_not_told_the_answer_says_what_to_do() -> None:
+    with pytest.raises(NeedsReferences, match=r"'ir-rouge-l' is an oracle.*Leave out query=answer"):
+        open_reader("ir-rouge-l@query=answer").read([Reading("Who?", PASSAGES)])
+
+
+def test_what_is_asked_does_not_matter_to_an_oracle_nor_the_answer_to_the_others() -> None:
+    told = Reading("Who?", PASSAGES, ("a hollow oak",))
+    other = Reading("Where?", PASSAGES, ("a hollow oak",))
+    oracle = open_reader("ir-rouge-l@query=answer,span=4")
+    assert oracle.read([told]) == oracle.read([other])
+    reader = open_reader("ir-rouge-l@span=4")
+    assert reader.read([told]) == reader.read([Reading("Who?", PASSAGES)])
+
+
+@pytest.mark.parametrize(
+    ("argument", "takes_path", "wanted"),
+    [
+        (None, False, Options("sentence", "question", None)),
+        ("@span=8", False, Options("8", "question", None)),
+        ("@query=answer", False, Options("answer", "answer", None)),
+        ("@span=4,query=answer", False, Options("4", "answer", None)),
+        ("a@b/glove.txt@query=answer,span=sentence", True, Options("sentence", "answer", "a@b/glove.txt")),
+        ("a@b=c/glove.txt", True, Options("sentence", "question", "a@b=c/glove.txt")),
+    ],
+)
+def test_options_stand_behind_the_last_at_sign(argument: str, takes_path: bool, wanted: Options) -> None:
+    assert parse("ir", argument, "sentence", takes_path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("ir-bleu1:model", "has no model, so 'model' means nothing; write ir-bleu1@span=4,query=answer"),
+        ("ir-bleu1@width=4", "no option 'width'; wanted span and query"),
+        ("ir-rouge-l@span=0", "span=0 for 'ir-rouge-l'; wanted 1 to 100 tokens, sentence or answer"),
+        ("ir-rouge-l@span=²", "wanted 1 to 100 tokens"),
+        ("ir-rouge-l@query=oracle", "query=oracle for 'ir-rouge-l'; wanted question or answer"),
+        ("ir-rouge-l@span=answer", "needs query=answer"),
+        ("ir-cosine", "needs word vectors: write ir-cosine:PATH"),
+        ("ir-cosine@span=4", "needs word vectors: write ir-cosine:PATH"),
+        ("ir-cosine:nowhere/glove.txt", "nowhere/glove.txt holds no word vectors"),
+        ("random-rank:7", "has no model"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused_with_what_would(name: str, says: str) -> None:
+    with pytest.raises(ModelError) as error:
+        open_reader(name)
+    assert says in str(error.value)
+
+
+@settings(deadline=None)
+@given(st.text(), st.lists(st.text(), max_size=5))
+def test_chance_prefers_the_same_every_time(question: str, candidates: list[str]) -> None:
+    reader = open_reader("random-rank")
+    scores = reader.rank(Reading(question, ()), candidates)  # type: ignore[attr-defined]
+    assert scores == reader.rank(Reading(question, ("other",)), candidates)  # type: ignore[attr-defined]
+    assert all(0 <= score < 1 for score in scores)
+
+
+def test_over_http_an_oracle_is_a_problem_of_the_request(shelf_store: IndexStore) -> None:
+    settings = Settings(store=shelf_store.root, readers=("ir-bleu1@query=answer",), reader="overlap")
+    with TestClient(create_app(settings)) as client:
+        asked = {"book_id": shelf_store.ids()[0], "question": "Who?", "reader": "ir-bleu1@query=answer"}
+        answer = client.post("/answer", json={**asked, "retriever": "bm25"})
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:storyqa:problem:needs-references"
+    assert "is an oracle" in answer.json()["detail"]

@@ -1,0 +1,273 @@
+"""Training the NarrativeQA paper's models: what they learn from, that they learn it, and what is kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import facts
+import folktales
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as how
+from hypothesis import strategies as st
+
+from indexing.errors import ModelError
+from indexing.similarity import rouge_l
+from indexing.spans import TokenText
+from readers import open_reader
+from readers.narrativeqa.example import see
+from readers.narrativeqa.oracle import best_spans
+from readers.narrativeqa.vocabulary import UNKNOWN, Vocabulary
+from readers.reading import Reading
+from training.lessons import LESSONS, Shown
+from training.narrativeqa import PaperTask, PaperTraining, learn_vocabulary, paper_scores, shown
+from training.paperweights import paper_weights
+from training.run import Run
+from training.showing import everything
+from training.targets import Target
+from training.works import FAIRYTALES, Library, NoTrainingData, load_official
+
+LETTERS = st.lists(st.sampled_from("abcdef"), max_size=9)
+SIZES: dict[str, dict[str, int]] = {
+    "seq2seq-lstm": {"d": 24, "hidden": 24},
+    "attention-sum": {"d": 48, "hidden": 48},
+    "bidaf": {"d": 32},
+}
+
+
+@how(deadline=None)
+@given(st.lists(LETTERS, min_size=1, max_size=3), LETTERS)
+def test_no_span_of_a_text_is_better_than_the_oracles(passages: list[list[str]], answer: list[str]) -> None:
+    text = TokenText([" ".join(passage) for passage in passages])
+    found = best_spans(text, answer)
+    every: dict[tuple[int, int], float] = {}
+    for length in range(1, 10):
+        spans = text.windows(length)
+        scores = rouge_l(text, spans, answer).tolist()
+        every |= dict(zip(zip(spans.begin.tolist(), spans.end.tolist(), strict=True), scores, strict=True))
+    assert found.rouge_l == pytest.approx(max(every.values(), default=0.0))
+    best = {span for span, score in every.items() if score and score == pytest.approx(found.rouge_l)}
+    assert set(zip(found.begin.tolist(), found.end.tolist(), strict=True)) == best
+
+
+def test_the_oracle_looks_where_it_is_told_to() -> None:
+    text = TokenText(["a red kite", "the red kite flew"])
+    assert best_spans(text, ["red", "kite"]).begin.tolist() == [1, 4]
+    assert best_spans(text, ["red", "kite"], [1]).begin.tolist() == [4]
+    assert len(best_spans(text, ["blue"]).begin) == 0
+    assert len(best_spans(text, []).begin) == 0
+
+
+def _span(passages: tuple[str, ...], right: tuple[int, ...], *answers: str, marked: Any = None) -> str | None:
+    """What the span lesson learns, as text."""
+    lesson = LESSONS["bidaf"]
+    sample = lesson.sample(Shown("Who?", passages, right, answers, marked), Vocabulary(()), random.Random(0))
+    if sample is None:
+        return None
+    text, (first, last) = sample.example.text, (sample.example.token_of[n] for n in sample.target)
+    passage, start, end = text.place(int(first), int(last) + 1)
+    return passages[passage][start:end]
+
+
+def test_a_span_is_learnt_where_it_is_marked_or_else_where_the_reference_is_nearest() -> None:
+    passages = ("The kite flew.", "A tinker sold the red kite, and the red kite flew.")
+    assert _span(passages, (0, 1), "a red kite") == "red kite"
+    assert _span(passages, (0,), "a red kite") == "kite"
+    assert _span(passages, (1,), "blue") is None
+    start = passages[1].rindex("red")
+    assert _span(passages, (1,), "the red", marked=Target(1, start, start + 8, 1.0)) == "red kite"
+
+
+def test_the_pointing_reader_learns_the_words_that_stand_in_the_context_and_the_end() -> None:
+    shown_ = Shown(
+        "Who?", ("Then the tinker sold a red kite .", "It flew ."), (0,), ("the kite that Osk sold",)
+    )
+    sample = LESSONS["attention-sum"].sample(shown_, Vocabulary(("kite",)), random.Random(0))
+    assert sample is not None
+    keys = {number: key for key, number in sample.example.keys.items()}
+    assert [keys[number] for number in sample.target] == ["the", "kite", "sold", "<end>"]
+    assert sample.example.types[-1] == sample.target[-1]
+    assert (
+        LESSONS["attention-sum"].sample(
+            Shown("Who?", ("It flew .",), (0,), ("Osk",)), Vocabulary(()), random.Random(0)
+        )
+        is None
+    )
+
+
+def test_the_context_is_its_passages_with_delimiters_and_every_position_leads_back() -> None:
+    text = TokenText(["Osk slept .", "", "He slept on ."])
+    example = see("Who slept?", text, random.Random(0))
+    apart = [n for n, key in enumerate(example.context) if key == "<apart>"]
+    assert apart == [3, 4]
+    assert len(example.context) == len(text.ids) + 2
+    assert [example.token_of[position] for position in example.position_of] == list(range(len(text.ids)))
+    assert example.question == ["who", "slept", "?", "<end>"]
+
+
+def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
+    vocabulary = learn_vocabulary(facts.fifty().train, 12)
+    assert vocabulary.words[:3] == ("the", "behind", "a")
+    assert not {"lune", "osk"} & set(learn_vocabulary(facts.fifty().train, 500).words)
+    assert len(vocabulary.words) == 12
+    assert vocabulary.numbers(["behind", "nowhere"]) == [vocabulary.numbers(["behind"])[0], UNKNOWN]
+    assert vocabulary.key(vocabulary.numbers(["@entity7"])[0]) == "@entity7"
+
+
+@pytest.mark.parametrize(
+    ("model", "epochs", "batch"), [("bidaf", 100, 500), ("attention-sum", 80, 500), ("seq2seq-lstm", 80, 100)]
+)
+def test_fifty_examples_are_learnt_by_heart(model: str, epochs: int, batch: int, tmp_path: Path) -> None:
+    library = facts.fifty()
+    assert len(list(everything(library.train))) == 50
+    settings = PaperTraining(model, SIZES[model], epochs=epochs, words=200, rate=1e-2, batch=batch, chunk=50)
+    task = PaperTask(settings, library)
+    run = Run(task, tmp_path)
+    run.train(validations=2)
+    # From the questions alone the ten villages cannot be told apart.
+    assert run.scores["rouge_l"] > (0.6 if model == "seq2seq-lstm" else 0.95)
+    assert run.scores["mrr"] > 0.6
+    trained = paper_weights(run, f"storyqa train {model}")
+    reader = open_reader(f"{model}:{tmp_path}")
+    work = library.train[0]
+    readings = [Reading(one.question, (work.text,)) for one in work.asked]
+    for reading, (answer, *_) in zip(readings, reader.read(readings), strict=True):
+        if model == "bidaf":
+            assert answer.span is not None
+        if model == "attention-sum":
+            assert answer.support is not None
+            assert answer.text in work.text[answer.support.start : answer.support.end]
+        if model == "seq2seq-lstm":  # as likely a candidate as it was an answer
+            (rank,) = reader.rank(reading, [answer.text])  # type: ignore[attr-defined]
+            assert math.exp(rank) == pytest.approx(answer.confidence, rel=1e-3)
+    assert paper_scores(reader, library.train, 0)["rouge_l"] == pytest.approx(  # type: ignore[arg-type]
+        trained.scores["rouge_l"], abs=0.02
+    )
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folktales.write_fairytaleqa(tmp_path_factory.mktemp("data"), "train")
+
+
+def write_train(folder: Path) -> Path:
+    """NarrativeQA of which one document is in the training split."""
+    folktales.write_narrativeqa(folder)
+    paths = (folder / "documents.csv", folder / "qaps.csv", folder / "third_party/wikipedia/summaries.csv")
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            if row["document_id"] == folktales.PAIRED:
+                row["set"] = "train"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    return folder
+
+
+def test_of_narrativeqa_the_training_split_alone_is_learnt(tmp_path: Path, data: Path) -> None:
+    official = write_train(tmp_path / "official")
+    for stories in (False, True):
+        library = load_official([official], stories)
+        assert [work.name for work in (*library.train, *library.held_out)] == [folktales.PAIRED]
+    valid = folktales.write_narrativeqa(tmp_path / "valid")
+    with pytest.raises(NoTrainingData, match="training split"):
+        load_official([valid])
+    assert {work.kind for work in load_official([valid, data]).train} == {FAIRYTALES}
+
+
+def test_a_full_story_is_learnt_by_the_passages_nearest_to_the_answer(tmp_path: Path) -> None:
+    work = load_official([write_train(tmp_path)], stories=True).train[0]
+    one = work.asked[0]
+    context = shown(work, one, 1, random.Random(0))
+    assert context is not None
+    assert len(context.passages) == 1
+    assert one.answers[0].split()[0] in context.passages[0]
+
+
+def test_the_best_weights_are_kept_by_each_score(data: Path, tmp_path: Path) -> None:
+    works = load_official([data]).train
+    task = PaperTask(
+        PaperTraining("attention-sum", {"d": 8, "hidden": 8}, epochs=4, words=100, rate=2e-2, chunk=7),
+        Library(works, works),
+    )
+    run = Run(task, tmp_path)
+    found: list[dict[str, float]] = []
+    run.train(lambda done, total: found.append(dict(run.scores)), validations=4)
+    for name in task.chosen_by:
+        best = max(scores[name] for scores in found)
+        done = run.use_best(name)
+        assert run.scores[name] == best
+        assert task.validate() == pytest.approx(run.scores)
+        assert found[round(done * len(found)) - 1] == run.scores
+
+
+@pytest.mark.parametrize("model", LESSONS)
+def test_the_command_leaves_a_reader_a_card_and_a_curve(
+    model: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from service.cli import run
+
+    out = tmp_path / "run"
+    small = [
+        "--epochs",
+        "1",
+        "--words",
+        "50",
+        "--width",
+        "8",
+        *([] if model == "bidaf" else ["--hidden", "8"]),
+    ]
+    arguments = ["train", model, "--data", str(data), "--out", str(out), *small, "--json"]
+    assert run(arguments) == 0
+    (path,) = map(Path, json.loads(capsys.readouterr().out)["weights"])
+    card = path.with_suffix(".md").read_text("utf-8")
+    assert "FairytaleQA train (7 questions)" in card
+    assert "Nothing named val" in card
+    assert str(tmp_path) not in card
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
+    reader: Any = open_reader(f"{model}:{out}")
+    assert reader.trained_on == "FairytaleQA train (7 questions)"
+    assert reader.version
+    assert reader.read([Reading("Who was asleep on the moon?", folktales.GOOSE)])[0]
+    assert run([*arguments, "--resume"]) == 0
+
+
+def test_a_folder_without_weights_or_with_others_says_how_they_are_made(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="storyqa train bidaf --data"):
+        open_reader(f"bidaf:{tmp_path}")
+    (tmp_path / "bidaf.safetensors").write_bytes(b"\x00" * 64)
+    with pytest.raises(ModelError, match="train it again"):
+        open_reader(f"bidaf:{tmp_path}")
+
+
+def test_weights_that_rank_better_are_ranked_with(data: Path, tmp_path: Path) -> None:
+    for seed, name in ((1, "attention-sum"), (2, "attention-sum-mrr")):
+        task = PaperTask(
+            PaperTraining("attention-sum", {"d": 8, "hidden": 8}, seed=seed, words=100), load_official([data])
+        )
+        for folder in (tmp_path / "both", tmp_path / str(seed)):
+            file = name if folder.name == "both" else "attention-sum"
+            task.weights("").save(folder / f"{file}.safetensors", {})
+    reading = Reading("Who was asleep on the moon?", folktales.GOOSE)
+    both, first, second = (open_reader(f"attention-sum:{tmp_path / name}") for name in ("both", "1", "2"))
+    ranks = [one.rank(reading, ["Osk", "a baker"]) for one in (both, first, second)]  # type: ignore[attr-defined]
+    assert both.read([reading]) == first.read([reading])
+    assert ranks[0] == ranks[2] != ranks[1]
+
+
+def test_the_loss_of_every_batch_is_a_finite_number(data: Path) -> None:
+    works = load_official([data])
+    for model in LESSONS:
+        task = PaperTask(PaperTraining(model, SIZES[model], words=100, batch=120), works)
+        losses = [task.losses(batch)[model] for batch in task.batches(0)]
+        assert len(losses) > 1
+        assert all(loss.ndim == 0 and torch.isfinite(loss) for loss in losses)
