@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +24,11 @@ class Written:
     def score(self) -> float:
         """What beams are ordered by."""
         return by_length(self.log_probability, len(self.tokens) + 1)
+
+
+def likeliest(written: Sequence[Written]) -> list[Written]:
+    """The same answers by their log-probability alone, short ones not held back."""
+    return sorted(written, key=lambda one: -one.log_probability)
 
 
 def by_length(log_probability: float, tokens: int) -> float:

@@ -26,7 +26,7 @@ from readers.narrativeqa.oracle import best_spans
 from readers.narrativeqa.vocabulary import UNKNOWN, Vocabulary
 from readers.reading import Reading
 from training.lessons import LESSONS, Shown
-from training.narrativeqa import PaperTask, PaperTraining, learn_vocabulary, paper_scores, shown
+from training.narrativeqa import PaperTask, PaperTraining, learn_vocabulary, paper_scores, shown, stretch
 from training.paperweights import paper_weights
 from training.run import Run
 from training.showing import everything
@@ -187,10 +187,23 @@ def test_of_narrativeqa_the_training_split_alone_is_learnt(tmp_path: Path, data:
 def test_a_full_story_is_learnt_by_the_passages_nearest_to_the_answer(tmp_path: Path) -> None:
     work = load_official([write_train(tmp_path)], stories=True).train[0]
     one = work.asked[0]
-    context = shown(work, one, 1, random.Random(0))
+    context = shown(work, one, 1, 0, random.Random(0))
     assert context is not None
     assert len(context.passages) == 1
     assert one.answers[0].split()[0] in context.passages[0]
+
+
+def test_so_many_words_of_a_fairy_tale_hold_the_sections_that_answer(data: Path) -> None:
+    work = load_official([data]).train[0]
+    for seed in range(40):
+        one = work.asked[seed % len(work.asked)]
+        rng = random.Random(seed)
+        text = stretch(work, one, 60, rng)
+        assert text in work.text
+        assert work.text[slice(*one.gold[0])] in text
+        assert len(text.split()) <= max(60, len(work.text[slice(*one.gold[0])].split()))
+    contexts = [shown(work, work.asked[0], 0, 60, random.Random(seed)) for seed in range(20)]
+    assert len({context.passages for context in contexts if context}) > 2
 
 
 def test_the_best_weights_are_kept_by_each_score(data: Path, tmp_path: Path) -> None:

@@ -66,6 +66,12 @@ Chunks = Annotated[
         help="Learn NarrativeQA's full stories, so many passages nearest to the answer; 0 learns summaries.",
     ),
 ]
+Around = Annotated[
+    int,
+    typer.Option(
+        "--around", min=0, help="Every other time so many words of a fairy tale, not its sections alone."
+    ),
+]
 EveryEpoch = Annotated[int, typer.Option("--articles", min=0, help="Questions of SQuAD in each pass.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
@@ -257,11 +263,14 @@ def attention_sum(
     width: Width = 64,
     hidden: Hidden = 64,
     chunks: Chunks = 0,
+    around: Around = 0,
     as_json: AsJson = False,
 ) -> None:
     """Train the NarrativeQA paper's AS Reader: answers of words of the context."""
     sizes = {"d": width, "hidden": hidden}
-    _train_paper("attention-sum", sizes, data, out, resume, seed, epochs, words, as_json, chunks)
+    _train_paper(
+        "attention-sum", sizes, data, out, resume, seed, epochs, words, as_json, chunks, around=around
+    )
 
 
 @app.command()
@@ -275,10 +284,13 @@ def bidaf(
     width: Annotated[int, typer.Option("--width", min=1, help="Of the word vectors and LSTMs.")] = 64,
     articles: EveryEpoch = 12_000,
     chunks: Chunks = 0,
+    around: Around = 0,
     as_json: AsJson = False,
 ) -> None:
     """Train the NarrativeQA paper's span prediction on the oracle's spans."""
-    _train_paper("bidaf", {"d": width}, data, out, resume, seed, epochs, words, as_json, chunks, articles)
+    _train_paper(
+        "bidaf", {"d": width}, data, out, resume, seed, epochs, words, as_json, chunks, articles, around
+    )
 
 
 @app.command()
@@ -347,6 +359,7 @@ def _train_paper(
     as_json: bool,
     chunks: int = 0,
     articles: int = 0,
+    around: int = 0,
 ) -> None:
     from evaluation.metrics import require_extra
     from training.narrativeqa import PaperTask, PaperTraining
@@ -354,7 +367,7 @@ def _train_paper(
     from training.works import load_official
 
     require_extra()
-    settings = PaperTraining(model, sizes, seed, epochs, words, articles, chunks)
+    settings = PaperTraining(model, sizes, seed, epochs, words, articles, chunks, around)
     task = PaperTask(settings, load_official(data, stories=chunks > 0))
     _train(task, out, resume, paper_weights, as_json, validations=epochs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -32,8 +33,9 @@ class PaperTraining:
 
     ``words`` are those of the vocabulary, ``sizes`` the dimensions that the model is made with, and
     ``epochs`` the passes over the data, of SQuAD ``articles`` questions in each, drawn anew. ``chunks``
-    is how many passages of a full story are read. ``batch`` bounds the padded tokens of a batch;
-    ``chunk`` questions lie between two points at which the run can stop.
+    is how many passages of a full story are read, ``around`` how many words of a fairy tale. ``batch``
+    bounds the padded tokens of a batch; ``chunk`` questions lie between two points at which the run can
+    stop.
     """
 
     model: str
@@ -43,28 +45,48 @@ class PaperTraining:
     words: int = 6_000
     articles: int = 0
     chunks: int = 0
+    around: int = 0
     rate: float = 2e-3
     batch: int = 8_192
     chunk: int = 512
 
 
-def shown(work: Work, one: Asked, chunks: int, rng: random.Random) -> Shown | None:
+def shown(work: Work, one: Asked, chunks: int, around: int, rng: random.Random) -> Shown | None:
     """The context that a question is learnt with; None where nothing in it answers.
 
     A summary is read whole; of a story the ``chunks`` passages nearest to the answer by TF-IDF, in
     story order (section 5.3); of a fairy tale its sections or passages, and of an article a paragraph, each
-    now and then with others beside it (``training.showing``).
+    now and then with others beside it (``training.showing``). With ``around``, half of the time so many
+    words of the fairy tale as one text, the sections somewhere among them: as long as a summary is.
     """
     if work.kind == TRAIN_SUMMARIES:
         return Shown(one.question, (work.text,), (0,), one.answers)
     if work.kind == TRAIN_STORIES:
         passages = nearest(work, " ".join(one.answers[:1]), chunks)
         return Shown(one.question, passages, tuple(range(len(passages))), one.answers)
+    if around and work.kind == FAIRYTALES and rng.random() < 0.5:
+        return Shown(one.question, (stretch(work, one, around, rng),), (0,), one.answers)
     example = show(work, one, Showing(marginal=False), rng)
     if example is None or not example.right:
         return None
     marked = next(iter(example.targets), None) if one.exact else None
     return Shown(one.question, example.passages, example.right, one.answers, marked)
+
+
+def stretch(work: Work, one: Asked, words: int, rng: random.Random) -> str:
+    """About ``words`` words of the work that hold the first gold place whole, wherever among them."""
+    first, last = one.gold[0]
+    before = rng.randint(0, max(0, words - len(work.text[first:last].split())))
+    start = _words_back(work.text, first, before)
+    rest = work.text[start:]
+    reach = max(last - start, sum(map(len, re.findall(r"\S+\s*", rest)[:words])))
+    return rest[:reach].rstrip()
+
+
+def _words_back(text: str, end: int, words: int) -> int:
+    """Where the last ``words`` words before ``end`` begin."""
+    starts = [match.start() for match in re.finditer(r"\S+", text[:end])]
+    return starts[-words] if 0 < words <= len(starts) else 0 if words else end
 
 
 def nearest(work: Work, query: str, chunks: int) -> tuple[str, ...]:
@@ -129,7 +151,7 @@ class PaperTask:
         first = chunk * self._settings.chunk
         samples = []
         for work, one in self.order[first : first + self._settings.chunk]:
-            context = shown(work, one, self._settings.chunks, rng)
+            context = shown(work, one, self._settings.chunks, self._settings.around, rng)
             sample = context and self.lesson.sample(context, self.vocabulary, rng)
             if sample:
                 samples.append(sample)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,7 +34,7 @@ class Known:
     device: torch.device
 
 
-class NeuralReader:
+class NeuralReader(ABC):
     """A model of the paper. ``trained_on`` says on what, ``version`` tells its weights apart.
 
     Weights are chosen twice, as the paper did: ``ranking`` are those that rank, where others do it
@@ -59,13 +60,13 @@ class NeuralReader:
             return cls(weights)
         return cls(weights, stored.load(cls.name + RANKING, argument))
 
+    @abstractmethod
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """See ``Reader.read``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """See ``Ranker.rank``."""
-        raise NotImplementedError
 
     def _made(self, weights: Weights) -> Known:
         model = type(self).model(len(weights.vocabulary), **weights.sizes)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
 from indexing.sentences import sentence_spans
-from readers.beams import Written, grow
+from readers.beams import Written, grow, likeliest
 from readers.narrativeqa.attentionsum import (
     APART_TYPE,
     BEGIN_TYPE,
@@ -25,6 +25,10 @@ from readers.narrativeqa.neural import NeuralReader
 from readers.narrativeqa.vocabulary import APART, BEGIN, END, Vocabulary
 from readers.narrativeqa.wording import appended
 from readers.reading import Answer, Reading, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BEAMS = 8  # and so many answers at most
 LONGEST = 25  # words of an answer
@@ -86,8 +90,8 @@ class AttentionSumReader(NeuralReader):
     """Writes an answer of words that stand in the passages, the likeliest by beam search.
 
     Words that were read beside one another are given as they stand there. An answer is supported by the
-    sentence that most of it was pointed at; its score is the log-probability that beams are ordered
-    by, its confidence the geometric mean of its words' probabilities.
+    sentence that most of it was pointed at; its score is its log-probability, its confidence the
+    geometric mean of its words' probabilities.
     """
 
     name = "attention-sum"
@@ -105,9 +109,10 @@ class AttentionSumReader(NeuralReader):
                 document = encoded(known.model, batch, known.device)
                 growing = _Growing(known.model, document, batch)
                 found = grow(growing, len(batch), known.device, BEGIN_TYPE, END_TYPE, BEAMS, LONGEST)
-                for row, (i, one, written) in enumerate(zip(members, batch, found, strict=True)):
+                for row, (i, one, beams) in enumerate(zip(members, batch, found, strict=True)):
+                    written = likeliest(beams)
                     s = self._traced(_row(document, row), one, written)
-                    answers[i] = _answers(readings[i], one, written, s)[:n_best]
+                    answers[i] = _answers(readings[i], one, written, s, n_best)
         return answers
 
     def _traced(self, document: Document, one: Pointed, written: Sequence[Written]) -> torch.Tensor:
@@ -145,15 +150,19 @@ def _row(document: Document, row: int) -> Document:
     return Document(document.f[rows], document.g[rows], document.types[rows], document.words[rows])
 
 
-def _answers(reading: Reading, one: Pointed, written: Sequence[Written], s: torch.Tensor) -> list[Answer]:
-    """The written answers as text, each text once, with the sentences they rest on."""
+def _answers(
+    reading: Reading, one: Pointed, written: Sequence[Written], s: torch.Tensor, n_best: int
+) -> list[Answer]:
+    """The first written answers as text, each text once, with the sentences they rest on."""
     found: dict[str, Answer] = {}
     for answer, pointed in zip(written, s, strict=True):
+        if len(found) == n_best:
+            break
         text = _text(reading, one, answer.tokens, pointed)
         if text and text.lower() not in found:
             confidence = min(1.0, math.exp(answer.log_probability / (len(answer.tokens) + 1)))
-            support = _support(reading, one, pointed[: len(answer.tokens)].sum(0).tolist())
-            found[text.lower()] = Answer(text, answer.score, confidence, None, support)
+            support = _support(reading, one, pointed[: len(answer.tokens)].sum(0).numpy())
+            found[text.lower()] = Answer(text, answer.log_probability, confidence, None, support)
     return list(found.values())
 
 
@@ -176,17 +185,21 @@ def _text(reading: Reading, one: Pointed, written: Sequence[int], pointed: torch
     return text
 
 
-def _support(reading: Reading, one: Pointed, mass: Sequence[float]) -> Span | None:
-    """The sentence on which most of ``mass``, one number per position, lies."""
-    example = one.example
-    per_passage = [sentence_spans(passage) for passage in reading.passages]
-    of_sentence: dict[tuple[int, int], float] = defaultdict(float)
-    for position, token in enumerate(example.token_of.tolist()):
-        if token >= 0 and mass[position] > 0:
-            passage, start, _ = example.text.place(token, token + 1)
-            sentence = next(n for n, (_, end) in enumerate(per_passage[passage]) if start < end)
-            of_sentence[passage, sentence] += mass[position]
-    if not of_sentence:
-        return None
-    passage, number = max(of_sentence, key=lambda key: of_sentence[key])
-    return Span(passage, *per_passage[passage][number])
+def _support(reading: Reading, one: Pointed, mass: NDArray[np.float32]) -> Span | None:
+    """The sentence on which most of ``mass`` (positions,) lies."""
+    import numpy as np
+
+    text = one.example.text
+    of_token = mass[one.example.position_of]
+    best, place = 0.0, None
+    for number, passage in enumerate(reading.passages):
+        low, high = text.first[number : number + 2].tolist()
+        if of_token[low:high].sum() <= best:
+            continue
+        sentences = sentence_spans(passage)
+        sentence = np.searchsorted([end for _, end in sentences], text.starts[low:high], side="right")
+        held = np.bincount(sentence, of_token[low:high], len(sentences))
+        if held.max() > best:
+            best = float(held.max())
+            place = Span(number, *sentences[int(held.argmax())])
+    return place

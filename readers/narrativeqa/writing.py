@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from readers.beams import grow
+from readers.beams import grow, likeliest
 from readers.narrativeqa.entities import MARKERS
 from readers.narrativeqa.example import Example, keys_of
 from readers.narrativeqa.layers import padded
@@ -44,8 +44,8 @@ class _Growing:
 class Seq2SeqLstmReader(NeuralReader):
     """Writes the likeliest answer to the question by beam search; the passages lend it their names alone.
 
-    A marker becomes the name that it stands for in the passages. The score is the log-probability that
-    beams are ordered by, the confidence the geometric mean of the words' probabilities.
+    A marker becomes the name that it stands for in the passages. The score is the log-probability, the
+    confidence the geometric mean of the words' probabilities.
     """
 
     name = "seq2seq-lstm"
@@ -63,10 +63,10 @@ class Seq2SeqLstmReader(NeuralReader):
                 found = grow(growing, len(examples), known.device, BEGIN, END, BEAMS, LONGEST)
             for i, example, written in zip(members, examples, found, strict=True):
                 texts: dict[str, Answer] = {}
-                for one in written:
+                for one in likeliest(written):
                     text = joined(example.entities.unmark([known.vocabulary.key(n) for n in one.tokens]))
                     confidence = min(1.0, math.exp(one.log_probability / (len(one.tokens) + 1)))
-                    texts.setdefault(text.lower(), Answer(text, one.score, confidence, None))
+                    texts.setdefault(text.lower(), Answer(text, one.log_probability, confidence, None))
                 answers[i] = list(texts.values())[:n_best]
         return answers
 
