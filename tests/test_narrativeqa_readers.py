@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from server import serving
 
 from indexing.errors import ModelError
 from indexing.store import IndexStore
 from readers import open_reader
 from readers.narrativeqa.options import Options, parse
 from readers.reading import NeedsReferences, Reading
-from service.app import create_app
 from service.settings import Settings
 
 PASSAGES = (
@@ -105,7 +104,7 @@ def test_chance_prefers_the_same_every_time(question: str, candidates: list[str]
 
 def test_over_http_an_oracle_is_a_problem_of_the_request(shelf_store: IndexStore) -> None:
     settings = Settings(store=shelf_store.root, readers=("ir-bleu1@query=answer",), reader="overlap")
-    with TestClient(create_app(settings)) as client:
+    with serving(settings) as client:
         asked = {"book_id": shelf_store.ids()[0], "question": "Who?", "reader": "ir-bleu1@query=answer"}
         answer = client.post("/answer", json={**asked, "retriever": "bm25"})
     assert answer.status_code == 422
