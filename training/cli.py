@@ -240,7 +240,7 @@ def seq2seq_lstm(
     out: Out,
     resume: Resume = False,
     seed: Seed = 13,
-    epochs: Epochs = 12,
+    epochs: Epochs = 8,
     words: VocabularySize = 4_000,
     width: Width = 64,
     hidden: Hidden = 64,
@@ -279,10 +279,10 @@ def bidaf(
     out: Out,
     resume: Resume = False,
     seed: Seed = 13,
-    epochs: Epochs = 4,
+    epochs: Epochs = 10,
     words: VocabularySize = 10_000,
     width: Annotated[int, typer.Option("--width", min=1, help="Of the word vectors and LSTMs.")] = 64,
-    articles: EveryEpoch = 12_000,
+    articles: EveryEpoch = 10_000,
     chunks: Chunks = 0,
     around: Around = 0,
     as_json: AsJson = False,
@@ -368,6 +368,8 @@ def _train_paper(
 
     require_extra()
     settings = PaperTraining(model, sizes, seed, epochs, words, articles, chunks, around)
+    if model == "seq2seq-lstm":  # questions alone are short: as many tokens would be hundreds of them
+        settings = replace(settings, batch=1_000)
     task = PaperTask(settings, load_official(data, stories=chunks > 0))
     _train(task, out, resume, paper_weights, as_json, validations=epochs)
 
