@@ -50,7 +50,7 @@ def ask(page: Any, book: str, question: str, read: int = 100) -> None:
     """Ask by the address, as a bookmark does, and wait for the answer."""
     page.goto(f"/?#book={book}&read={read}&q={question.replace(' ', '+')}")
     expect(page.locator("#question")).to_have_value(question)
-    page.locator("#answer figcaption").wait_for()
+    page.locator("#answer:not([aria-busy]) figcaption").wait_for()  # shown, and noted in the history
 
 
 # The files
