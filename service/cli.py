@@ -25,7 +25,7 @@ _HELP = {
     "evaluate": "Score the system on NarrativeQA, FairytaleQA or SQuAD.",
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "prepare": "Check a data set's downloaded stories and index them.",
-    "train": "Train a reader.",
+    "train": "Train a model.",
 }
 
 app = typer.Typer(
