@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -229,6 +230,26 @@ def test_a_file_beyond_the_limit_is_refused_while_it_comes(client: httpx.Client,
     problem(send(client, b"x" * 2**20, "large.txt"), 413)
     assert uploads(folder) == []
     assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("claims", [True, False], ids=["claimed", "counted"])
+def test_who_sends_all_of_a_large_file_before_reading_is_told_why_it_is_refused(
+    claims: bool, client: httpx.Client, folder: Path
+) -> None:
+    size, piece = 2**23, b"x" * 2**16
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as sender:
+        sender.settimeout(PATIENCE_S)
+        length = f"Content-Length: {size + len(FILE)}" if claims else "Transfer-Encoding: chunked"
+        head = f"POST /books HTTP/1.1\r\nHost: localhost\r\n{length}\r\n"
+        sender.sendall(f"{head}Content-Type: {FORM['content-type']}\r\n\r\n".encode())
+        for part in (FILE, *[piece] * (size // len(piece))):
+            sender.sendall(part if claims else b"%x\r\n%b\r\n" % (len(part), part))
+            # Long before the last piece the refusal is there; a closed connection would fail the next one.
+            select.select([sender], [], [], 0.05)
+        answer = sender.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"too-large" in answer
+    assert uploads(folder) == []
 
 
 def test_an_upload_whose_sender_goes_away_leaves_nothing(client: httpx.Client, folder: Path) -> None:

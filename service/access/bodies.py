@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -16,6 +17,9 @@ LARGEST_JSON = 8 * 2**20
 # Between two pieces of a body; whoever sends slower than that holds a place that others need.
 _PATIENCE_S = 60.0
 _CLOSE = {"Connection": "close"}  # or the rest of the body would have to be read all the same
+# How long what still comes of a refused body is read and dropped, and how long between two pieces of it.
+# To close at once would reset the connection, and a client that sends before it reads would never see why.
+_LINGER_S, _LINGER_BETWEEN_S = 30.0, 2.0
 
 
 class TooLarge(Refused):
@@ -35,7 +39,9 @@ class TooSlow(Refused):
 class Bodies:
     """Passes on to ``app`` at most ``LARGEST_JSON`` bytes of a body, of an upload to ``/books`` ``largest``.
 
-    What a request claims is looked at before anything is read, what it sends is counted as it comes.
+    What a request claims is looked at before anything is read, what it sends is counted as it comes. A
+    refusal is sent at once; the connection is closed when the client has sent the rest or gone, or has been
+    waited for long enough (RFC 9112, section 9.6).
     """
 
     def __init__(self, app: ASGIApp, *, largest: int) -> None:
@@ -54,16 +60,25 @@ class Bodies:
             f"the body is larger than {limit / 2**20:.3g} MB, the most that is taken here{advice}",
             _CLOSE,
         )
+        counted = 0
+        whole = refused = False
+
+        async def send_and_linger(message: Message) -> None:
+            if refused and message["type"] == "http.response.body" and not message.get("more_body", False):
+                await send({**message, "more_body": True})
+                await _drop_the_rest(receive)
+                message = {"type": "http.response.body", "body": b""}
+            await send(message)
+
         claimed = headers.get("content-length", "0")
         if claimed.isdecimal() and int(claimed) > limit:
+            refused = True
             answer = problems.ProblemResponse(problems.problem_of(refusal), refusal.headers)
-            await answer(scope, receive, send)
+            await answer(scope, receive, send_and_linger)
             return
-        counted = 0
-        whole = False
 
         async def receive_counted() -> Message:
-            nonlocal counted, whole
+            nonlocal counted, whole, refused
             if whole:  # what comes now is the end of the connection, whenever that is
                 return await receive()
             try:
@@ -76,8 +91,19 @@ class Bodies:
                 counted += len(message.get("body", b""))
                 whole = not message.get("more_body", False)
                 if counted > limit:
+                    refused = not whole
                     # An HTTPException, for FastAPI makes a 400 of everything else that reading raises.
                     raise HTTPException(413) from refusal
             return message
 
-        await self._app(scope, receive_counted, send)
+        await self._app(scope, receive_counted, send_and_linger)
+
+
+async def _drop_the_rest(receive: Receive) -> None:
+    """Read a body to its end, to the client's, or to that of our patience."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_S):
+            more = True
+            while more:
+                message = await asyncio.wait_for(receive(), _LINGER_BETWEEN_S)
+                more = message["type"] == "http.request" and message.get("more_body", False)
