@@ -34,22 +34,22 @@ _CHUNKS = (1, 2, 5, 10, 20)
 _HUMAN = Row("Human (given summaries)", "")
 TABLES: dict[int, tuple[Row, ...]] = {
     5: (
-        Row("BLEU-1 given question (1 sentence)", "ir-bleu1@span=sentence"),
-        Row("ROUGE-L given question (8-gram)", "ir-rouge-l@span=8"),
-        Row("Cosine given question (1 sentence)", "ir-cosine:{vectors}@span=sentence"),
+        Row("BLEU-1 given question (1 sentence)", "ir-bleu1@span=sentence,ties=random"),
+        Row("ROUGE-L given question (8-gram)", "ir-rouge-l@span=8,ties=random"),
+        Row("Cosine given question (1 sentence)", "ir-cosine:{vectors}@span=sentence,ties=random"),
         Row("Random rank", "random-rank", only=("mrr",)),
         Row("Seq2Seq (no context)", "seq2seq-lstm", trained=True),
         Row("Attention Sum Reader", "attention-sum", trained=True),
         Row("Span Prediction", "bidaf", trained=True, only=COLUMNS[:-1]),
-        Row("Oracle: BLEU-1 given answer", "ir-bleu1@query=answer"),
-        Row("Oracle: ROUGE-L given answer", "ir-rouge-l@query=answer"),
-        Row("Oracle: cosine given answer", "ir-cosine:{vectors}@query=answer"),
+        Row("Oracle: BLEU-1 given answer", "ir-bleu1@query=answer,ties=random"),
+        Row("Oracle: ROUGE-L given answer", "ir-rouge-l@query=answer,ties=random"),
+        Row("Oracle: cosine given answer", "ir-cosine:{vectors}@query=answer,ties=random"),
         _HUMAN,
     ),
     6: (
-        Row("BLEU-1 given question (8-gram)", "ir-bleu1@span=8", "whole-stories"),
-        Row("ROUGE-L given question (1 sentence)", "ir-rouge-l@span=sentence", "whole-stories"),
-        Row("Cosine given question (8-gram)", "ir-cosine:{vectors}@span=8", "whole-stories"),
+        Row("BLEU-1 given question (8-gram)", "ir-bleu1@span=8,ties=random", "whole-stories"),
+        Row("ROUGE-L given question (1 sentence)", "ir-rouge-l@span=sentence,ties=random", "whole-stories"),
+        Row("Cosine given question (8-gram)", "ir-cosine:{vectors}@span=8,ties=random", "whole-stories"),
         Row("Random rank", "random-rank", "whole-stories", only=("mrr",)),
         *(
             Row(
@@ -70,10 +70,12 @@ TABLES: dict[int, tuple[Row, ...]] = {
             trained=True,
             only=COLUMNS[:-1],
         ),
-        Row("Oracle: BLEU-1 given answer", "ir-bleu1@query=answer", "whole-stories"),
-        Row("Oracle: ROUGE-L given answer", "ir-rouge-l@query=answer", "whole-stories"),
+        Row("Oracle: BLEU-1 given answer", "ir-bleu1@query=answer,ties=random", "whole-stories"),
+        Row("Oracle: ROUGE-L given answer", "ir-rouge-l@query=answer,ties=random", "whole-stories"),
         Row(
-            "Oracle: cosine given answer (4-gram)", "ir-cosine:{vectors}@span=4,query=answer", "whole-stories"
+            "Oracle: cosine given answer (4-gram)",
+            "ir-cosine:{vectors}@span=4,query=answer,ties=random",
+            "whole-stories",
         ),
         _HUMAN,
     ),

@@ -43,10 +43,10 @@ class TokenText:
 
     ``ids`` has shape (tokens,) and numbers the token's key by ``vocabulary``; ``starts`` and ``ends``
     are the token's place in its passage, in code points. Passage p has the tokens ``first[p]`` to
-    ``first[p + 1]``.
+    ``first[p + 1]``. With ``ending``, that key follows the last token, and covers nothing of the text.
     """
 
-    def __init__(self, passages: Sequence[str]) -> None:
+    def __init__(self, passages: Sequence[str], ending: str | None = None) -> None:
         import numpy as np
 
         self.passages = tuple(passages)
@@ -61,6 +61,11 @@ class TokenText:
                 starts.append(start)
                 ends.append(end)
             first.append(len(ids))
+        if ending is not None and ids:
+            ids.append(self.vocabulary.setdefault(ending, len(self.vocabulary)))
+            starts.append(ends[-1])
+            ends.append(ends[-1])
+            first = [one if one < first[-1] else len(ids) for one in first]
         self.ids = np.array(ids, np.int64)
         self.starts = np.array(starts, np.int64)
         self.ends = np.array(ends, np.int64)

@@ -43,6 +43,36 @@ def test_an_oracle_finds_the_answer_with_room_for_its_end_marker(name: str, tiny
     assert oracle.rank(reading, ["the ferryman"])[0] == pytest.approx(1)
 
 
+def test_of_equals_the_first_is_taken_or_any_but_always_the_same() -> None:
+    passages = tuple(f"Maud saw ship {number}." for number in ["one", "two", "three", "four", "five", "six"])
+    asked = [Reading(f"Maud? {'Why? ' * n}", passages) for n in range(20)]
+    first = open_reader("ir-bleu1@span=2").read(asked)
+    assert {found[0].text for found in first} == {"Maud saw"}
+    assert {found[0].span for found in first} == {first[0][0].span}
+    drawn = open_reader("ir-bleu1@span=2,ties=random").read(asked)
+    assert [found[0].score for found in drawn] == [found[0].score for found in first]
+    assert len({found[0].span for found in drawn}) > 1
+    assert open_reader("ir-bleu1@span=2,ties=random").read(asked[::-1]) == drawn[::-1]
+    several = open_reader("ir-bleu1@span=2,ties=random").read(asked[:1], n_best=9)[0]
+    assert [answer.score for answer in several] == sorted((a.score for a in several), reverse=True)
+    assert several[0].score == first[0][0].score
+
+
+@pytest.mark.parametrize("name", ["ir-bleu1", "ir-rouge-l"])
+def test_to_an_oracle_the_end_of_the_text_is_a_token_that_is_never_said(name: str) -> None:
+    oracle = open_reader(f"{name}@query=answer")
+    for passages in (("Ann ran.", "She met Carl"), ("Ann ran.", "She met Carl \n", "", " ")):
+        ((last,), (inside,)) = oracle.read([Reading("", passages, (name,)) for name in ("Carl", "Ann")])
+        assert (last.text, last.score) == ("Carl", pytest.approx(1))
+        assert inside.text == "Ann ran"
+        assert inside.score < 1
+        for answer in (last, inside):
+            place = answer.span
+            assert place is not None
+            assert passages[place.passage][place.start : place.end] == answer.text
+    assert oracle.read([Reading("", ("", " "), ("Carl",))]) == [[]]
+
+
 def test_an_oracle_that_is_not_told_the_answer_says_what_to_do() -> None:
     with pytest.raises(NeedsReferences, match=r"'ir-rouge-l' is an oracle.*Leave out query=answer"):
         open_reader("ir-rouge-l@query=answer").read([Reading("Who?", PASSAGES)])
@@ -65,6 +95,7 @@ def test_what_is_asked_does_not_matter_to_an_oracle_nor_the_answer_to_the_others
         ("@query=answer", False, Options("answer", "answer", None)),
         ("@span=4,query=answer", False, Options("4", "answer", None)),
         ("a@b/glove.txt@query=answer,span=sentence", True, Options("sentence", "answer", "a@b/glove.txt")),
+        ("@ties=random", False, Options("sentence", "question", None, "random")),
         ("a@b=c/glove.txt", True, Options("sentence", "question", "a@b=c/glove.txt")),
     ],
 )
@@ -76,7 +107,8 @@ def test_options_stand_behind_the_last_at_sign(argument: str, takes_path: bool, 
     ("name", "says"),
     [
         ("ir-bleu1:model", "has no model, so 'model' means nothing; write ir-bleu1@span=4,query=answer"),
-        ("ir-bleu1@width=4", "no option 'width'; wanted span and query"),
+        ("ir-bleu1@width=4", "no option 'width'; wanted span, query or ties"),
+        ("ir-bleu1@ties=last", "ties=last for 'ir-bleu1'; wanted first or random"),
         ("ir-rouge-l@span=0", "span=0 for 'ir-rouge-l'; wanted 1 to 100 tokens, sentence or answer"),
         ("ir-rouge-l@span=²", "wanted 1 to 100 tokens"),
         ("ir-rouge-l@query=oracle", "query=oracle for 'ir-rouge-l'; wanted question or answer"),

@@ -9,17 +9,22 @@ from indexing.errors import ModelError
 
 SPANS = ("sentence", "answer")  # or a number of tokens
 QUERIES = ("question", "answer")
+TIES = ("first", "random")
 MOST_TOKENS = 100
 _OPTIONS = re.compile(r"@([^@/=]+=[^@/]*)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which spans are compared with which query; ``span`` is one of ``SPANS`` or a number of tokens."""
+    """Which spans are compared with which query; ``span`` is one of ``SPANS`` or a number of tokens.
+
+    ``ties`` says which of the spans that are equally similar is taken: the earliest, or any.
+    """
 
     span: str
     query: str
     path: str | None
+    ties: str = "first"
 
 
 def parse(name: str, argument: str | None, span: str, takes_path: bool = False) -> Options:
@@ -34,8 +39,8 @@ def parse(name: str, argument: str | None, span: str, takes_path: bool = False) 
     form = f"{name}{':PATH' if takes_path else ''}@span=4,query=answer"
     if path and not takes_path:
         raise ModelError(f"the reader {name!r} has no model, so {path!r} means nothing; write {form}")
-    if unknown := given.keys() - {"span", "query"}:
-        raise ModelError(f"{name!r} has no option {min(unknown)!r}; wanted span and query, as in {form}")
+    if unknown := given.keys() - {"span", "query", "ties"}:
+        raise ModelError(f"{name!r} has no option {min(unknown)!r}; wanted span, query or ties, as in {form}")
     query = given.get("query", "question")
     if query not in QUERIES:
         raise ModelError(f"query={query} for {name!r}; wanted {' or '.join(QUERIES)}")
@@ -44,4 +49,7 @@ def parse(name: str, argument: str | None, span: str, takes_path: bool = False) 
         raise ModelError(f"span={span} for {name!r}; wanted 1 to {MOST_TOKENS} tokens, {' or '.join(SPANS)}")
     if span == "answer" and query != "answer":
         raise ModelError(f"span=answer for {name!r} needs query=answer: a question does not tell the length")
-    return Options(span, query, path or None)
+    ties = given.get("ties", "first")
+    if ties not in TIES:
+        raise ModelError(f"ties={ties} for {name!r}; wanted {' or '.join(TIES)}")
+    return Options(span, query, path or None, ties)
