@@ -27,11 +27,15 @@ class Question(NamedTuple):
 
 
 class Highway(Module):
-    """y = g * relu(W_H x) + (1 - g) * x with g = sigmoid(W_T x): Srivastava et al. 2015, equation 3."""
+    """y = g * relu(W_H x) + (1 - g) * x with g = sigmoid(W_T x): Srivastava et al. 2015, equation 3.
+
+    The gate's bias begins at -2, so that x is mostly passed on at first (their section 2.2).
+    """
 
     def __init__(self, d: int) -> None:
         super().__init__()
         self.change, self.gate = Linear(d, d), Linear(d, d)
+        torch.nn.init.constant_(self.gate.bias, -2.0)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         gate = self.gate(x).sigmoid()
@@ -51,7 +55,7 @@ class AttentionFlow(Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.w_h, self.w_u = Linear(width, 1, bias=False), Linear(width, 1, bias=False)
-        self.w_hu = torch.nn.Parameter(torch.empty(width).uniform_(-1, 1) * width**-0.5)
+        self.w_hu = torch.nn.Parameter(torch.ones(width))  # at first S is the likeness of h_t and u_j
 
     def forward(
         self, h: torch.Tensor, u: torch.Tensor, in_context: torch.Tensor, in_query: torch.Tensor
@@ -78,7 +82,9 @@ class Bidaf(Module):
 
     def __init__(self, words: int, d: int, dropout: float = 0.2) -> None:
         super().__init__()
-        self.words = Words(words, d, dropout)
+        # With smaller vectors all h are alike at first: a word then finds itself in the query no better than
+        # any other, and tens of thousands of examples go by before the attention is of use.
+        self.words = Words(words, d, dropout, std=2.0)
         self.highway = torch.nn.Sequential(Highway(d), Highway(d))
         self.contextual = BiLstm(d, d)
         self.flow = AttentionFlow(2 * d)

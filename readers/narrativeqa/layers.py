@@ -11,12 +11,15 @@ NOWHERE = -1e9  # the score of what is padding
 
 
 class Words(Module):
-    """Learnt word vectors: w in {0 .. words - 1} to x in R^d, with dropout in training."""
+    """Learnt word vectors: w in {0 .. words - 1} to x in R^d, with dropout in training.
 
-    def __init__(self, words: int, d: int, dropout: float) -> None:
+    They begin as normal noise with the standard deviation ``std``, by default that of vectors of length 1.
+    """
+
+    def __init__(self, words: int, d: int, dropout: float, std: float | None = None) -> None:
         super().__init__()
         self.table = Embedding(words, d)
-        torch.nn.init.normal_(self.table.weight, std=d**-0.5)
+        torch.nn.init.normal_(self.table.weight, std=d**-0.5 if std is None else std)
         self.dropout = Dropout(dropout)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
