@@ -46,8 +46,8 @@ class PaperTraining:
     articles: int = 0
     chunks: int = 0
     around: int = 0
-    rate: float = 2e-3
-    batch: int = 8_192
+    rate: float = 4e-3
+    batch: int = 2_048
     chunk: int = 512
 
 

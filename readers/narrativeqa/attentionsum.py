@@ -73,7 +73,7 @@ class AttentionSum(Module):
     def __init__(self, words: int, d: int, hidden: int, dropout: float = 0.2) -> None:
         super().__init__()
         width = 2 * hidden
-        self.words = Words(words, d, dropout)
+        self.words = Words(words, d, dropout, std=1.0)  # large, as in Bidaf, and for the same reason
         self.f, self.g = BiLstm(d, hidden), BiLstm(d, hidden)
         self.w_0, self.w_s = Linear(width, width), Linear(2 * width, width)
         self.decoder = LSTMCell(d + width, width)
