@@ -116,7 +116,8 @@ class SimilarReader:
                 return [int(scores.argmax())]
             order = np.argsort(-scores, kind="stable")
         else:
-            rng = np.random.default_rng(crc32(f"{len(scores)} {' '.join(query)}".encode()))
+            seed = f"{len(scores)} {' '.join(query)}".encode("utf-8", "surrogatepass")
+            rng = np.random.default_rng(crc32(seed))
             if n_best == 1:
                 return [int(rng.choice(np.flatnonzero(scores == scores.max())))]
             shuffled = rng.permutation(len(scores))
