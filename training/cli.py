@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from training.narrativeqa import PaperTraining
     from training.reading import ReadingTraining
     from training.weights import Trained
 
@@ -247,9 +248,12 @@ def seq2seq_lstm(
     as_json: AsJson = False,
 ) -> None:
     """Train the NarrativeQA paper's Seq2Seq: answers from the question alone."""
-    _train_paper(
-        "seq2seq-lstm", {"d": width, "hidden": hidden}, data, out, resume, seed, epochs, words, as_json
-    )
+    from training.narrativeqa import PaperTraining
+
+    sizes = {"d": width, "hidden": hidden}
+    # Questions alone are short: as many tokens as the others' batches have would be hundreds of them.
+    settings = PaperTraining("seq2seq-lstm", sizes, seed, epochs, words, batch=1_000, rate=2e-3)
+    _train_paper(settings, data, out, resume, as_json)
 
 
 @app.command("attention-sum")
@@ -268,10 +272,11 @@ def attention_sum(
     as_json: AsJson = False,
 ) -> None:
     """Train the NarrativeQA paper's AS Reader: answers of words of the context."""
+    from training.narrativeqa import PaperTraining
+
     sizes = {"d": width, "hidden": hidden}
-    _train_paper(
-        "attention-sum", sizes, data, out, resume, seed, epochs, words, as_json, chunks, articles, around
-    )
+    settings = PaperTraining("attention-sum", sizes, seed, epochs, words, articles, chunks, around)
+    _train_paper(settings, data, out, resume, as_json)
 
 
 @app.command()
@@ -289,9 +294,10 @@ def bidaf(
     as_json: AsJson = False,
 ) -> None:
     """Train the NarrativeQA paper's span prediction on the oracle's spans."""
-    _train_paper(
-        "bidaf", {"d": width}, data, out, resume, seed, epochs, words, as_json, chunks, articles, around
-    )
+    from training.narrativeqa import PaperTraining
+
+    settings = PaperTraining("bidaf", {"d": width}, seed, epochs, words, articles, chunks, around)
+    _train_paper(settings, data, out, resume, as_json)
 
 
 @app.command()
@@ -348,31 +354,15 @@ def _train_reading(
     _train(task, out, resume, reading_weights, as_json)
 
 
-def _train_paper(
-    model: str,
-    sizes: dict[str, int],
-    data: list[Path],
-    out: Path,
-    resume: bool,
-    seed: int,
-    epochs: int,
-    words: int,
-    as_json: bool,
-    chunks: int = 0,
-    articles: int = 0,
-    around: int = 0,
-) -> None:
+def _train_paper(settings: PaperTraining, data: list[Path], out: Path, resume: bool, as_json: bool) -> None:
     from evaluation.metrics import require_extra
-    from training.narrativeqa import PaperTask, PaperTraining
+    from training.narrativeqa import PaperTask
     from training.paperweights import paper_weights
     from training.works import load_official
 
     require_extra()
-    settings = PaperTraining(model, sizes, seed, epochs, words, articles, chunks, around)
-    if model == "seq2seq-lstm":  # questions alone are short: as many tokens would be hundreds of them
-        settings = replace(settings, batch=1_000, rate=2e-3)
-    task = PaperTask(settings, load_official(data, stories=chunks > 0))
-    _train(task, out, resume, paper_weights, as_json, validations=epochs)
+    task = PaperTask(settings, load_official(data, stories=settings.chunks > 0))
+    _train(task, out, resume, paper_weights, as_json, validations=settings.epochs)
 
 
 def _train(task: Any, out: Path, resume: bool, export: Any, as_json: bool, validations: int = 4) -> None:
