@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from answering.book_qa import Ask, BookQA
 from benchmarks.peers import Peer
 from benchmarks.texts import Texts
 from benchmarks.timing import Call, Timing, in_turns, race, timed
-from evaluation.metrics import token_f1
-from indexing.backbone import NAME
+from encoders.backbone import NAME
+from encoders.bi_encoder import load_encoder
+from evaluation.metrics.overlap import token_f1
 from indexing.book import Passage
-from indexing.encoder import load_encoder
 from indexing.index import BookIndex
-from indexing.words import words
+from readers.default.span import SpanReader
 from readers.reading import Reading
-from readers.span import SpanReader
 from retrieval import open_retriever
-from service.answering import Ask, BookQA
+from text.words import words
 
 OURS = "storyqa"
 READ = 10  # passages for one question
@@ -105,7 +105,7 @@ def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Compari
     """Texts to vectors: the same passages in both, and also as indexing has them, in overlapping windows."""
     import numpy as np
 
-    from indexing.dense import windows
+    from indexing.vectors import windows
 
     encoder = load_encoder(NAME)  # the very weights that the other one has
     count = sizes.encoded

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indexing.backbone import backbone_folder, base_tensors
-from indexing.crossencoder import WEIGHTS
+from encoders.backbone import backbone_folder, base_tensors
+from encoders.cross_encoder import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +25,7 @@ def shipped_tensors() -> dict[str, torch.Tensor]:
     """
     from safetensors.torch import load
 
-    tensors = load((files("indexing.weights") / WEIGHTS).read_bytes())
+    tensors = load((files("encoders.weights") / WEIGHTS).read_bytes())
     segments = tensors.get(_SEGMENTS, base_tensors()[_SEGMENTS])
     return {**tensors, _SEGMENTS: segments[:1].repeat(len(segments), 1).clone()}
 

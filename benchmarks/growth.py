@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from answering.book_qa import Ask, BookQA
 from benchmarks.comparisons import OURS, READ, passage_texts, prepared
 from benchmarks.texts import Texts, first_words
 from benchmarks.timing import Call, Timing, in_turns, race, timed
@@ -17,7 +18,6 @@ from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from retrieval import open_retriever
-from service.answering import Ask, BookQA
 
 HAYSTACK = "Haystack"
 BM25S = "bm25s"

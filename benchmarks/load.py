@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from service.answering import Ask
+from answering.book_qa import Ask
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ def machine() -> dict[str, Any]:
     """Processor, cores this process may use, memory, and the versions that matter to speed."""
     import torch
 
-    from indexing.device import pick_device, pick_dtype
-    from indexing.int8 import int8_pays
+    from encoders.device import pick_device, pick_dtype
+    from encoders.quantisation import int8_pays
 
     device = pick_device()
     dtype = pick_dtype(device)

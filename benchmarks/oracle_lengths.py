@@ -19,9 +19,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from evaluation.layout import read_rows
-from evaluation.metrics import bleu, bleu_statistics, rouge_l
-from evaluation.narrativeqa import load
+from evaluation.benchmarks.files import read_rows
+from evaluation.benchmarks.narrativeqa import load
+from evaluation.metrics.overlap import bleu, bleu_statistics, rouge_l
 from readers import open_reader
 from readers.reading import Reading
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from rich.progress import track
 
-from evaluation.fairytaleqa import load
-from evaluation.holdout import FAIRYTALEQA_SHARE, held_out
-from evaluation.questions import Question
+from evaluation.benchmarks.benchmark import Question
+from evaluation.benchmarks.fairytaleqa import load
+from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, held_out
 from evaluation.systems import first_gold
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore

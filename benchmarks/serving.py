@@ -22,9 +22,9 @@ from typing import Any
 
 import httpx
 
-from evaluation.narrativeqa import load
+from answering.book_qa import Ask, BookQA
+from evaluation.benchmarks.narrativeqa import load
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA
 
 SAME_CONFIDENCE = 1e-4  # batches of another shape round differently
 

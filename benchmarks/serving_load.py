@@ -23,13 +23,13 @@ from typing import Any
 
 import psutil
 
+from answering.book_qa import Ask, BookQA
 from benchmarks.load import closed, open_model, summary
 from benchmarks.machine import machine
 from benchmarks.serving import questions, serve
 from indexing.store import IndexStore
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
-from service.answering import Ask, BookQA
 
 LEAST_SHARE = 0.85
 _ALLOWED = {200, 429, 503}

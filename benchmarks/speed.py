@@ -17,17 +17,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from answering.book_qa import BookQA
 from benchmarks import comparisons, growth, report
 from benchmarks.comparisons import Sizes
 from benchmarks.exported import export, shipped_tensors
 from benchmarks.machine import machine
 from benchmarks.peers import versions
 from benchmarks.texts import generated, real
-from indexing.backbone import backbone_folder
-from indexing.crossencoder import CrossEncoder
+from encoders.backbone import backbone_folder
+from encoders.cross_encoder import CrossEncoder
 from indexing.store import IndexStore
-from readers.span import BackboneScorer, SpanReader
-from service.answering import BookQA
+from readers.default.span import BackboneScorer, SpanReader
 
 ROOT = Path(__file__).parents[1]
 log = logging.getLogger("benchmarks")

@@ -31,7 +31,7 @@ def real(data: Path, words: int) -> Texts:
     ``data`` holds ``narrativeqa`` as its publishers lay it out. The questions are those about
     the first book, then those about the next ones, and then about any.
     """
-    from evaluation.narrativeqa import load
+    from evaluation.benchmarks.narrativeqa import load
 
     benchmark = load(data / "narrativeqa", "valid", "stories")
     sizes = {id: len(load_book().text) for id, load_book in benchmark.books.items()}
@@ -56,7 +56,7 @@ def generated(words: int, seed: int = 1) -> Texts:
     Its words are drawn by Zipf's law from the encoder's own vocabulary, which is sorted by how
     frequent words are, and from names made of syllables.
     """
-    from indexing.backbone import load_tokenizer
+    from encoders.backbone import load_tokenizer
 
     chance = random.Random(seed)
     by_number = sorted(load_tokenizer().get_vocab().items(), key=lambda item: item[1])

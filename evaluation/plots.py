@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.papers import paper_rows
+from evaluation.published.papers import paper_rows
 from evaluation.report import system_name, title_of
 
 if TYPE_CHECKING:

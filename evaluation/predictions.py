@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.questions import Place
-from indexing.errors import StoryQAError
+from evaluation.benchmarks.benchmark import Place
+from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 

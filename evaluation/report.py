@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from evaluation import calibration, meteor
-from evaluation.holdout import HELD_OUT
-from evaluation.narrativeqa import HALVES, TRAINED_ON, half
-from evaluation.papers import PUBLISHED
+from answering.ask import ANSWERABLE
+from evaluation.benchmarks.benchmark import Benchmark
+from evaluation.benchmarks.holdout import HELD_OUT
+from evaluation.benchmarks.narrativeqa import HALVES, TRAINED_ON, half
+from evaluation.metrics import calibration, meteor
+from evaluation.metrics.scoring import RECALL_AT, Interval, Scores, meteor_rows, score
 from evaluation.predictions import Prediction
-from evaluation.questions import Benchmark
-from evaluation.scoring import RECALL_AT, Interval, Scores, meteor_rows, score
-from service.asking import ANSWERABLE
+from evaluation.published.papers import PUBLISHED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ def outcome(
     """Everything about a finished run that ``--json`` prints and ``scores.json`` keeps.
 
     The scores are fractions, or None where they do not apply; ``intervals`` has the same names.
-    ``answerable`` is the confidence of which ``evaluation.calibration`` says what it would give.
+    ``answerable`` is the confidence of which ``evaluation.metrics.calibration`` says what it would give.
     """
     seed = int(settings["seed"])
     rows = meteor_rows(predictions)

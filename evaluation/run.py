@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evaluation.metrics import exact_match, rouge_l, token_f1
+from evaluation.benchmarks.benchmark import Benchmark, Question, sample
+from evaluation.metrics.overlap import exact_match, rouge_l, token_f1
 from evaluation.predictions import Prediction, PredictionFile
-from evaluation.questions import Benchmark, Question, sample
 from evaluation.systems import (
     Answered,
     GivenPassages,
@@ -21,7 +21,7 @@ from evaluation.systems import (
     named_reader,
     overlaps,
 )
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
@@ -120,13 +120,13 @@ def _system(
     candidates = benchmark.candidates() if ranked else None
     if not benchmark.retrieved:
         return GivenPassages(benchmark.books, options.reader, candidates)
+    from answering.book_qa import BookQA
     from indexing.store import IndexStore
-    from service.answering import BookQA
     from service.settings import load_settings
 
     _index(benchmark, list(dict.fromkeys(question.book for question in questions)), store, tell)
     return RetrievedPassages(
-        BookQA(IndexStore(store), settings=load_settings().of_readers()),
+        BookQA(IndexStore(store), settings=load_settings().configuration().reader_settings),
         options.retriever,
         options.reader,
         options.k,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from evaluation.metrics import reciprocal_rank
-from evaluation.questions import Place, Question
+from answering.book_qa import Ask, BookQA
+from answering.open_books import configured_reader
+from evaluation.benchmarks.benchmark import Place, Question
+from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
 from retrieval import open_retriever
-from service.answering import Ask, BookQA
-from service.opening import configured_reader
 from service.settings import load_settings
 
 Books = Mapping[str, Callable[[], Book]]
@@ -50,7 +50,7 @@ class System(Protocol):
 
 def named_reader(name: str) -> Reader:
     """The reader of that name as this process is configured, a chat's key included."""
-    return configured_reader(name, load_settings().of_readers())
+    return configured_reader(name, load_settings().configuration().reader_settings)
 
 
 class GivenPassages:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evaluation.papers import PaperRow, paper_rows
+from evaluation.metrics.scoring import RECALL_AT
+from evaluation.published.papers import PaperRow, paper_rows
 from evaluation.report import system_name, title_of
-from evaluation.scoring import RECALL_AT
 
 if TYPE_CHECKING:
     from rich.console import Console

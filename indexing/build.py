@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from indexing.backbone import NAME
+from encoders.backbone import NAME
+from encoders.bi_encoder import STORY, load_encoder
 from indexing.book import Book
-from indexing.encoder import STORY, load_encoder
-from indexing.errors import IndexMismatch, StoryQAError, UnknownBook
+from indexing.errors import IndexMismatch, UnknownBook
 from indexing.manifest import BuildSettings, Manifest, content_key
 from indexing.store import IndexStore
 from indexing.write import write_build
+from text.errors import StoryQAError
 
 __all__ = ["BuildSettings", "IdTaken", "Job", "Outcome", "Progress", "build_book", "build_many"]
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 LONGEST = 128
 _ID = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{LONGEST - 1}}}")

@@ -10,17 +10,17 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from encoders.bi_encoder import Encoder, load_encoder
 from indexing.book import Book, Chapter, Passage
-from indexing.codepoints import unpack
-from indexing.encoder import Encoder, load_encoder
 from indexing.manifest import Manifest, read_manifest, text_sha256
 from indexing.sparse import POSTING, SparseIndex
+from text.codepoints import unpack
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from indexing.dense import DenseIndex
+    from indexing.vectors import DenseIndex
 
 VECTORS = "vectors.faiss"
 
@@ -124,7 +124,7 @@ class BookIndex:
     @cached_property
     def dense(self) -> DenseIndex:
         """The vectors; their SHA-256 is checked on first use, because FAISS must not parse damaged bytes."""
-        from indexing.dense import DenseIndex
+        from indexing.vectors import DenseIndex
 
         file = self._files[VECTORS]
         if hashlib.sha256(file.data).hexdigest() != self.manifest.files[VECTORS].sha256:

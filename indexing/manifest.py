@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from indexing.book import Book, Chapter
-from indexing.errors import IndexMismatch, StoryQAError
+from indexing.errors import IndexMismatch
+from text.errors import StoryQAError
 
 FORMAT = 1
 MANIFEST = "manifest.json"

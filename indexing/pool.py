@@ -14,8 +14,8 @@ from typing import Any
 
 from indexing.book import Book
 from indexing.build import BuildSettings, Job, Outcome, Progress, build_book, failed
-from indexing.errors import StoryQAError
 from indexing.store import IndexStore
+from text.errors import StoryQAError
 
 _POLL_S = 0.1
 _HEAD = 1  # the first number of the board is 1 once work is to stop; two more for each worker follow

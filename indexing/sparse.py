@@ -9,7 +9,7 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch
-from indexing.words import words
+from text.words import words
 
 if TYPE_CHECKING:
     import numpy as np

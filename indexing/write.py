@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from encoders.bi_encoder import Encoder
 from indexing.book import Book
-from indexing.codepoints import pack
-from indexing.dense import faiss_module, flat_index, windows
-from indexing.encoder import Encoder
 from indexing.errors import SourceError
 from indexing.manifest import (
     WINDOW_STEP,
@@ -28,6 +26,8 @@ from indexing.manifest import (
 )
 from indexing.passages import split
 from indexing.sparse import sparse_arrays
+from indexing.vectors import faiss_module, flat_index, windows
+from text.codepoints import pack
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,25 +6,25 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 
-from indexing.tables import resolve
+from text.registry import resolve
 
 if TYPE_CHECKING:
     from readers.reading import Reader
 
 READERS: dict[str, str] = {
-    "auto": "readers.auto:AutoReader",
-    "span": "readers.span:SpanReader",
-    "generate": "readers.generate:GenerateReader",
-    "seq2seq": "readers.seq2seq:Seq2SeqReader",
-    "overlap": "readers.overlap:OverlapReader",
-    "chat": "readers.chat:ChatReader",
-    "ir-bleu1": "readers.narrativeqa.similar:Bleu1Reader",
-    "ir-rouge-l": "readers.narrativeqa.similar:RougeLReader",
-    "ir-cosine": "readers.narrativeqa.similar:CosineReader",
-    "random-rank": "readers.narrativeqa.chance:RandomReader",
-    "seq2seq-lstm": "readers.narrativeqa.writing:Seq2SeqLstmReader",
-    "attention-sum": "readers.narrativeqa.pointing:AttentionSumReader",
-    "bidaf": "readers.narrativeqa.spanning:BidafReader",
+    "auto": "readers.default.auto:AutoReader",
+    "span": "readers.default.span:SpanReader",
+    "generate": "readers.default.generate:GenerateReader",
+    "seq2seq": "readers.external.seq2seq:Seq2SeqReader",
+    "overlap": "readers.baselines.overlap:OverlapReader",
+    "chat": "readers.external.chat:ChatReader",
+    "ir-bleu1": "readers.baselines.similarity:Bleu1Reader",
+    "ir-rouge-l": "readers.baselines.similarity:RougeLReader",
+    "ir-cosine": "readers.baselines.similarity:CosineReader",
+    "random-rank": "readers.baselines.random_rank:RandomReader",
+    "seq2seq-lstm": "readers.neural.seq2seq_lstm:Seq2SeqLstmReader",
+    "attention-sum": "readers.neural.attention_sum:AttentionSumReader",
+    "bidaf": "readers.neural.bidaf:BidafReader",
 }
 DEFAULT_READER = "auto"
 # Whose models run behind an address: what they answer may change from one time to the next.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 
 class NeedsReferences(StoryQAError):

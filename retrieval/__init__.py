@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indexing.tables import resolve
+from text.registry import resolve
 
 if TYPE_CHECKING:
     from indexing.index import BookIndex
@@ -16,8 +16,8 @@ RETRIEVERS = {
     "dense": "retrieval.dense:DenseRetriever",
     "hybrid": "retrieval.hybrid:HybridRetriever",
     "rerank": "retrieval.rerank:RerankRetriever",
-    "rouge-span": "retrieval.overlapping:RougeSpanRetriever",
-    "bleu-span": "retrieval.overlapping:BleuSpanRetriever",
+    "rouge-span": "retrieval.span_overlap:RougeSpanRetriever",
+    "bleu-span": "retrieval.span_overlap:BleuSpanRetriever",
     "lda": "retrieval.lda:LdaRetriever",
 }
 DEFAULT_RETRIEVER = "rerank"

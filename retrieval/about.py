@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indexing.tables import About
+from text.registry import About
 
 _NARRATIVEQA = "Kočiský et al. 2018"
 

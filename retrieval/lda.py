@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from indexing.index import BookIndex
-from indexing.words import words
 from retrieval.hits import Hit
 from retrieval.ranking import best_hits
+from text.words import words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from indexing.crossencoder import CrossEncoder, WindowRead, load_crossencoder
+from encoders.cross_encoder import CrossEncoder, WindowRead, load_crossencoder
+from encoders.windows import Window
 from indexing.index import BookIndex
-from indexing.windows import Window
 from retrieval.hits import Hit, Retriever
 from retrieval.hybrid import HybridRetriever
 from retrieval.ranking import check_count

@@ -15,13 +15,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 
-from indexing.errors import StoryQAError
-from indexing.tables import UnknownName
+from answering.ask import BadRequest
+from answering.book_qa import Ask, BookQA
+from answering.open_books import manifests
 from service import page, problems
 from service.access import layers
 from service.access.headers import SafeHeaders
-from service.answering import Ask, book_qa
-from service.asking import BadRequest
+from service.ingestion import routes as shelving
+from service.ingestion.shelf import Shelf
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.connection import while_connected
@@ -32,7 +33,6 @@ from service.observing.layer import Observer, Observing
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
-from service.opening import manifests
 from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
@@ -46,9 +46,9 @@ from service.schemas import (
     Version,
 )
 from service.settings import Settings
-from service.shelving import routes as shelving
-from service.shelving.shelf import Shelf
 from service.version import installed_version
+from text.errors import StoryQAError
+from text.registry import UnknownName
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Service:
 
     def __init__(self, settings: Settings, shared_metrics: Path | None = None) -> None:
         self.settings = settings
-        self.qa = book_qa(settings, held=True)
+        self.qa = BookQA.of(settings.configuration(), held=True)
         tracer = None if settings.traces is None else Tracer(settings.traces)
         self.observer = Observer(Metrics(shared_metrics), tracer)
         self.batcher = Batcher(

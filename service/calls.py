@@ -14,8 +14,8 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from indexing.errors import StoryQAError
 from service.schemas import AnswerResponse, BookDetails, BookOut, Health, SearchResponse, TextOut
+from text.errors import StoryQAError
 
 Result = TypeVar("Result")
 

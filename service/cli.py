@@ -11,15 +11,18 @@ from typing import Annotated
 
 import typer
 
-from indexing.errors import StoryQAError
-from service.commands import building, demonstration, keys, library, questions, serving, tables
+from service.commands import demo as demonstration
+from service.commands import index as building
+from service.commands import keys, library, questions, serving
+from service.commands import registry as tables
+from text.errors import StoryQAError
 
 # Commands of other packages, imported only when they are run.
 COMMANDS = {
-    "evaluate": "evaluation.cli:app",
-    "reproduce": "evaluation.reproducing:app",
-    "prepare": "evaluation.preparing:app",
-    "train": "training.cli:app",
+    "evaluate": "evaluation.commands.evaluate:app",
+    "reproduce": "evaluation.commands.reproduce:app",
+    "prepare": "evaluation.commands.prepare:app",
+    "train": "training.commands:app",
 }
 _HELP = {
     "evaluate": "Score the system on NarrativeQA, FairytaleQA or SQuAD.",

@@ -14,14 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from indexing.errors import EndpointError, StoryQAError, UnknownBook
-from indexing.tables import UnknownName
+from answering.ask import BadRequest
+from indexing.errors import UnknownBook
+from readers.errors import EndpointError
 from readers.reading import NeedsReferences
-from service.asking import BadRequest
+from service.http_errors import Refused
 from service.load.batching import DeadlinePassed
 from service.load.connection import ClientGone
 from service.load.queueing import Overloaded
-from service.refusing import Refused
+from text.errors import StoryQAError
+from text.registry import UnknownName
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from service.answering import CitedAnswer, Evidence, Found
+    from answering.book_qa import CitedAnswer, Evidence, Found
 
 _HIGHLIGHT = "bold black on yellow"
 # Long work shows a bar only once it has proved to be long.
@@ -83,7 +83,7 @@ def _one_line(text: str) -> str:
 
 def hits_table(found: Found) -> Table:
     """The passages found, best first, each with how it begins."""
-    from service.answering import passages_read
+    from answering.book_qa import passages_read
 
     table = Table(title=Text(_one_line(found.ask.question)), title_justify="left", show_lines=True)
     for name, justify in (("score", "right"), ("passage", "right"), ("characters", "right")):

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from answering.ask import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
+from answering.book_qa import CitedAnswer, Searched, passages_read
 from indexing.manifest import Manifest
-from service.answering import CitedAnswer, Searched, passages_read
-from service.asking import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
 
 MOST_QUESTIONS = 256
 

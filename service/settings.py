@@ -10,10 +10,11 @@ import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from indexing.errors import StoryQAError
+from answering.ask import ANSWERABLE
+from answering.configuration import Configuration
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
-from service.asking import ANSWERABLE
+from text.errors import StoryQAError
 
 
 class BadSetting(StoryQAError):
@@ -107,10 +108,16 @@ class Settings(BaseSettings):
         """The readers a client may name: any model that a stranger named would be fetched and loaded."""
         return tuple(dict.fromkeys((self.reader, *self.readers)))
 
-    def of_readers(self) -> dict[str, dict[str, Any]]:
-        """What ``open_reader`` is given besides the name, for the kinds of readers that need more."""
+    def configuration(self) -> Configuration:
+        """What of this everything below the service is given."""
         key = None if self.chat_key is None else self.chat_key.get_secret_value()
-        return {"chat": {"key": key, "timeout_s": self.chat_timeout_s}}
+        return Configuration(
+            store=self.store,
+            cache=self.cache,
+            open_bytes=self.open_mb * 2**20,
+            answerable=self.answerable,
+            reader_settings={"chat": {"key": key, "timeout_s": self.chat_timeout_s}},
+        )
 
 
 def load_settings(store: Path | None = None) -> Settings:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from indexing.sentences import sentence_spans
-from indexing.words import words
+from text.sentences import sentence_spans
+from text.words import words
 
 _PASSAGE = re.compile(r"\[passage (\d+) begins (\w+)\]\n(.*?)\n\[passage \1 ends \2\]", re.DOTALL)
 _QUESTION = re.compile(r"\[question begins (\w+)\]\n(.*?)\n\[question ends \1\]", re.DOTALL)

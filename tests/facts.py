@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from training.works import TRAIN_SUMMARIES, Asked, Library, Work
+from training.corpora.corpus import TRAIN_SUMMARIES, Asked, Library, Work
 
 _PEOPLE = re.findall(r"\w+", "miller weaver baker ferryman tinker widow shepherd smith cooper potter")
 _VILLAGES = re.findall(r"\w+", "Dorrit Osk Wilm Marn Hob Tamsin Brack Lune Pell Edda")

@@ -16,7 +16,6 @@ import shelf
 from server import new_key, problem, serving
 from test_service import ASKED
 
-from indexing.errors import StoryQAError
 from indexing.store import IndexStore
 from service.access.bodies import LARGEST_JSON
 from service.access.gate import is_loopback, scope_of
@@ -24,6 +23,7 @@ from service.access.keys import BadKeys, KeyFile, Scope, find_key, keys_in_envir
 from service.access.rates import Rates
 from service.cli import run
 from service.settings import Settings
+from text.errors import StoryQAError
 
 
 def settings(store: IndexStore, state: Path, **more: Any) -> Settings:

@@ -10,17 +10,17 @@ import shelf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answering.ask import LONGEST_QUESTION, BadRequest, before_offset
+from answering.book_qa import Ask, BookQA, CitedAnswer, Evidence
+from answering.citing import chapter_at
 from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, build_book
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
-from indexing.tables import UnknownName
-from readers.nearest import nearest_sentence
+from readers.attribution import nearest_sentence
 from readers.reading import Answer, Span
 from retrieval import RETRIEVERS
-from service.answering import Ask, BookQA, CitedAnswer, Evidence
-from service.asking import LONGEST_QUESTION, BadRequest, before_offset
-from service.citing import chapter_at
+from text.registry import UnknownName
 
 ASKS = [Ask(book, question, k=3, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from indexing import backbone
-from indexing.backbone import backbone_folder, base_tensors, load_backbone, load_tokenizer
-from indexing.batches import batches
-from indexing.encoder import load_encoder
-from indexing.errors import ModelError
-from indexing.int8 import Int8Linear
+from encoders import backbone
+from encoders.backbone import backbone_folder, base_tensors, load_backbone, load_tokenizer
+from encoders.batches import batches
+from encoders.bi_encoder import load_encoder
+from encoders.errors import ModelError
+from encoders.quantisation import Int8Linear
 
 TEXTS = [
     "The cooper of Vane kept seven geese.",

@@ -13,8 +13,8 @@ import shelf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answering.book_qa import Ask, BookQA, CitedAnswer
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA, CitedAnswer
 from service.load.batching import Batch, Batcher, DeadlinePassed, Watch
 from service.load.caching import AnswerCache
 from service.load.queueing import ANSWER, SEARCH, Lane, Overloaded, Queue, Task

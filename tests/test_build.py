@@ -16,10 +16,12 @@ from pathlib import Path
 import pytest
 from novels import novel
 
+from encoders.errors import ModelError
 from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, IdTaken, Job, Outcome, Progress, build_book, build_many
-from indexing.errors import ModelError, SourceError, StoryQAError
+from indexing.errors import SourceError
 from indexing.store import IndexStore
+from text.errors import StoryQAError
 
 ROOT = Path(__file__).parent.parent
 NOVEL = novel(words=500)

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 import pytest
 import shelf
 
+from answering.book_qa import Ask, BookQA, CitedAnswer
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA, CitedAnswer
 from service.load.caching import AnswerCache
 
 ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve  # type: ignore[import-untyped]
 from sklearn.metrics import brier_score_loss  # type: ignore[import-untyped]
 
-from evaluation.calibration import BINS, bins, calibration_error, describe, drawn, ranking, risk_coverage
+from evaluation.metrics.calibration import (
+    BINS,
+    bins,
+    calibration_error,
+    describe,
+    drawn,
+    ranking,
+    risk_coverage,
+)
 
 RNG = np.random.default_rng(5)
 CONFIDENCE = RNG.uniform(size=400)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.chapters import find_chapters
-from indexing.decoding import normalise
-from indexing.numerals import numeral
+from indexing.chapters.numerals import numeral
+from indexing.chapters.outline import find_chapters
+from indexing.formats.plain_text import normalise
 
 LINE = "The gull sat on the weir and watched the miller count his sacks of barley again."
 PROSE = "\n".join([LINE] * 9)  # 135 words

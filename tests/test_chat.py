@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, Handler, Script, chatting, parrot, refuses, says, send
 
-from indexing.errors import EndpointError, ModelError
-from readers.chat import BUDGET, REPLY_TOKENS, UNKNOWN, UNSUPPORTED, ChatReader
+from encoders.errors import ModelError
+from readers.errors import EndpointError
+from readers.external.chat import BUDGET, REPLY_TOKENS, UNKNOWN, UNSUPPORTED, ChatReader
 from readers.reading import Answer, Reading, Span
 
 PASSAGES = (

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from indexing.errors import EndpointError
 from readers import open_reader
-from readers.chat import UNKNOWN
+from readers.errors import EndpointError
+from readers.external.chat import UNKNOWN
 from readers.reading import Answer, Reading, Span
 
 pytest.importorskip("openai", reason="transformers serve needs the extra dev")

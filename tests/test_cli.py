@@ -17,11 +17,11 @@ import pytest
 import shelf
 from chat_server import chatting, parrot, refuses, says
 
+from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
-from indexing.tables import resolve
-from service.answering import Ask, BookQA
 from service.cli import COMMANDS, run
 from service.schemas import AnswerResponse
+from text.registry import resolve
 
 ROOT = Path(__file__).parents[1]
 # A shell that starts tests in the background has them ignore Ctrl-C, which children inherit.

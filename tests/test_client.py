@@ -16,8 +16,8 @@ import pytest
 import shelf
 from server import new_key, running
 
+from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA
 from service.app import create_app
 from service.calls import retry_after
 from service.client import AsyncClient, Client, JobFailed, Patience, ServiceError

@@ -9,13 +9,13 @@ import pytest
 import torch
 from novels import novel, questions
 
-from indexing.adapters import load_weights, overlay
-from indexing.backbone import load_backbone
+from encoders.adapters import load_weights, overlay
+from encoders.backbone import load_backbone
+from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from indexing.build import BuildSettings, build_book
-from indexing.crossencoder import CrossEncoder, load_crossencoder
 from indexing.index import BookIndex
 from indexing.store import IndexStore
-from readers.generate import GenerateReader
+from readers.default.generate import GenerateReader
 from retrieval.rerank import FIRST_WEIGHT, RerankRetriever, rerank
 from retrieval.sparse import Bm25Retriever
 
@@ -39,7 +39,7 @@ class Counting(CrossEncoder):
 def tensors() -> dict[str, torch.Tensor]:
     from importlib.resources import files
 
-    return load_weights(Path(str(files("indexing.weights"))) / "span.safetensors")
+    return load_weights(Path(str(files("encoders.weights"))) / "span.safetensors")
 
 
 @pytest.fixture(scope="module")

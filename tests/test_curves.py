@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from evaluation.curves import plot_training, read_log, smoothed
-from evaluation.layout import DataError
+from evaluation.benchmarks.files import DataError
+from training.learning_curve import plot_training, read_log, smoothed
 
 NEW: list[dict[str, Any]] = [
     {"done": 0.25, "losses": {"span": 3.0, "relevance": 0.7}, "seconds": 60},

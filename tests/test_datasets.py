@@ -7,10 +7,10 @@ from pathlib import Path
 import folktales
 import pytest
 
-from evaluation import fairytaleqa, narrativeqa, squad
-from evaluation.layout import DataError
-from evaluation.pairing import mispaired, shared_names
-from evaluation.questions import Benchmark, Question, sample
+from evaluation.benchmarks import fairytaleqa, narrativeqa, squad
+from evaluation.benchmarks.benchmark import Benchmark, Question, sample
+from evaluation.benchmarks.files import DataError
+from evaluation.preparation.pairing import mispaired, shared_names
 
 
 def text_at(benchmark: Benchmark, question: Question, place: tuple[int, int]) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.decoding import decode, normalise
 from indexing.errors import SourceError
+from indexing.formats.plain_text import decode, normalise
 
 ENGLISH = "The miller\u2019s daughter said, \u201cThe caf\u00e9 is shut \u2014 na\u00efve gull!\u201d\n" * 40
 GREEK = "Ο γλάρος κάθησε στο φράγμα και κοίταξε τον μυλωνά. " * 30

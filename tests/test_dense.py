@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from novels import novel
 
-from indexing.dense import DenseIndex, faiss_module, flat_index, windows
 from indexing.errors import IndexMismatch
 from indexing.passages import split
+from indexing.vectors import DenseIndex, faiss_module, flat_index, windows
 
 RANDOM = np.random.default_rng(7)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readers.dialogue import Reply, messages, read_reply
+from readers.external.dialogue import Reply, messages, read_reply
 
 
 def parts(reply: Reply) -> tuple[str, int | None, str]:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from chat_server import Asked, ChatServer, Handler, Script, chatting, completion, refuses, says, send
 
-from indexing.errors import EndpointError, ModelError
-from readers.endpoint import AT_ONCE, LARGEST, TRIES, Endpoint
+from encoders.errors import ModelError
+from readers.errors import EndpointError
+from readers.external.endpoint import AT_ONCE, LARGEST, TRIES, Endpoint
 
 BODY = {"model": "parrot", "messages": [{"role": "user", "content": "Polly?"}]}
 FINE = says("Polly!")

@@ -7,8 +7,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.tokens import tokens
-from readers.narrativeqa.entities import MARKERS, find_entities, marker
+from readers.neural.entities import MARKERS, find_entities, marker
+from text.tokens import tokens
 
 STORY = (
     "Dorrit sat on the roof of Hob, the baker. The goose Dorrit counted. A tinker called Osk slept; "

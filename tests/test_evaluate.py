@@ -13,8 +13,8 @@ import folktales
 import pytest
 from chat_server import chatting, says
 
-from evaluation import fairytaleqa
-from evaluation.questions import sample
+from evaluation.benchmarks import fairytaleqa
+from evaluation.benchmarks.benchmark import sample
 from service.cli import run
 
 SCORES = ("rouge_l", "bleu_1", "bleu_4", "meteor", "f1", "exact_match", "mrr", "retrieval_mrr")

@@ -7,11 +7,12 @@ from functools import partial
 import pytest
 
 from indexing.book import Book
-from indexing.errors import SourceError, StoryQAError
-from indexing.fetch import Fetched
-from indexing.formats import read_book
-from indexing.sentences import sentence_spans
-from indexing.sources import Source
+from indexing.errors import SourceError
+from indexing.formats.read import read_book
+from indexing.sources.fetch import Fetched
+from indexing.sources.locate import Source
+from text.errors import StoryQAError
+from text.sentences import sentence_spans
 
 STORY = "The gull sat on the weir.\n\nThe miller counted his sacks."
 PROSE = " ".join(["The gull sat on the weir and watched the miller count his sacks."] * 12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexing.gutenberg import body_span, stated_title, title_page
+from indexing.formats.gutenberg import body_span, stated_title, title_page
 
 BOOK = (
     "THE MILLER'S GULL\n\nby Anse Quill\n\n\nCHAPTER I\n\n"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.errors import StoryQAError
 from indexing.ids import LONGEST, check_id, slug
+from text.errors import StoryQAError
 
 
 @settings(max_examples=60, deadline=None)

@@ -19,12 +19,12 @@ from test_epub import PROSE, pack, package, page
 
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
+from service.ingestion import worker
+from service.ingestion.jobs import Jobs, NoState, TooManyJobs, UnknownJob
+from service.ingestion.shelf import BookThere, Shelf
+from service.ingestion.uploads import plain, safe_name
+from service.ingestion.worker import work
 from service.settings import Settings
-from service.shelving import worker
-from service.shelving.jobs import Jobs, NoState, TooManyJobs, UnknownJob
-from service.shelving.shelf import BookThere, Shelf
-from service.shelving.uploads import plain, safe_name
-from service.shelving.worker import work
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: Jobs) -> None:
 def test_old_jobs_are_forgotten_and_unfinished_ones_never(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.shelving.jobs._REMEMBERED", 2)
+    monkeypatch.setattr("service.ingestion.jobs._REMEMBERED", 2)
     first = queue(jobs, b"text")
     done = [queue(jobs, b"text") for _ in range(4)]
     for id in done:
@@ -163,7 +163,7 @@ def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_de
 
 def test_processes_that_come_at_once_share_one_queue(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom service.shelving.jobs import Jobs\n"
+        "import sys\nfrom pathlib import Path\nfrom service.ingestion.jobs import Jobs\n"
         "jobs = Jobs(Path(sys.argv[1]))\n"
         "for _ in range(10):\n"
         "    incoming = jobs.take_in(100)\n"
@@ -350,8 +350,8 @@ def test_the_process_that_indexes_ends_with_the_one_that_started_it_and_another_
     jobs = Jobs(tmp_path / "service")
     id = queue(jobs, shelf.CLOCK.encode())
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom service.shelving.indexer import Indexer\n"
-        "from service.shelving.jobs import Jobs\n"
+        "import sys, time\nfrom pathlib import Path\nfrom service.ingestion.indexer import Indexer\n"
+        "from service.ingestion.jobs import Jobs\n"
         "folder, store = map(Path, sys.argv[1:])\n"
         "indexer = Indexer(folder, store, Jobs(folder))\nindexer.start()\ntime.sleep(600)\n"
     )

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexing.errors import ModelError
-from readers.auto import AutoReader
-from readers.judge import MARGIN, Logistic, Signals, choose, load_judges, logit
+from encoders.errors import ModelError
+from readers.default.answer_selector import MARGIN, Logistic, Signals, choose, load_judges, logit
+from readers.default.auto import AutoReader
 from readers.reading import Reading
-from training.judging import (
+from training.corpora.corpus import Library, load_library
+from training.objectives.answer_selector import (
     Judged,
     cross_validated,
     fit_judge,
@@ -26,7 +27,6 @@ from training.judging import (
     most_relevant,
     write_judge,
 )
-from training.works import Library, load_library
 
 PLAIN = Signals(
     written=False,

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu
 
-from evaluation import meteor
-from evaluation.metrics import (
+from evaluation.metrics.overlap import (
     bleu,
     bleu_statistics,
     exact_match,
+    meteor,
     reciprocal_rank,
     rouge_l,
     token_f1,
 )
-from evaluation.scoring import Bootstrap
-from evaluation.tokenise import scored, tokens
+from evaluation.metrics.scoring import Bootstrap
+from evaluation.metrics.tokenise import scored, tokens
 
 ANSWERS = ["The goose counted all of the stars.", "a kettle", "He walked to the mountain, alone", "Osk", ""]
 REFERENCES = [

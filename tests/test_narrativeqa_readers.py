@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server import serving
 
-from indexing.errors import ModelError
+from encoders.errors import ModelError
 from indexing.store import IndexStore
 from readers import open_reader
-from readers.narrativeqa.options import Options, parse
+from readers.baselines.options import Options, parse
 from readers.reading import NeedsReferences, Reading
 from service.settings import Settings
 

@@ -7,7 +7,7 @@ from math import exp, log, tanh
 import pytest
 import torch
 
-from readers.narrativeqa.attentionsum import (
+from readers.neural.attention_sum_net import (
     BEGIN_TYPE,
     END_TYPE,
     AttentionSum,
@@ -15,9 +15,9 @@ from readers.narrativeqa.attentionsum import (
     State,
     probabilities,
 )
-from readers.narrativeqa.bidaf import AttentionFlow, Bidaf, Highway, Question, span_loss
-from readers.narrativeqa.layers import BiLstm, ends, turned
-from readers.narrativeqa.seq2seqlstm import Seq2SeqLstm
+from readers.neural.bidaf_net import AttentionFlow, Bidaf, Highway, Question, span_loss
+from readers.neural.layers import BiLstm, ends, turned
+from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
 
 
 def sigmoid(x: float) -> float:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from indexing.sentences import sentence_spans
-from indexing.spans import TokenText
 from readers import open_reader
-from readers.narrativeqa.oracle import best_spans
-from readers.narrativeqa.spanning import likelihood
-from readers.narrativeqa.wording import appended, joined
+from readers.neural.bidaf import likelihood
 from readers.reading import Reading
+from text.closest_spans import best_spans
+from text.detokenise import appended, joined
+from text.sentences import sentence_spans
+from text.spans import TokenText
 
 PASSAGES = (
     "Maud carried the blue lamp over the hill. The ferryman of Orrin didn't see it!",

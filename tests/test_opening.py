@@ -11,11 +11,11 @@ import pytest
 import shelf
 from server import problem, serving
 
+from answering.book_qa import Ask, BookQA, CitedAnswer
+from answering.open_books import OpenBooks
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA, CitedAnswer
-from service.opening import OpenBooks
 from service.settings import Settings
 
 ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]

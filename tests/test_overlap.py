@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from indexing.errors import ModelError
+from encoders.errors import ModelError
 from readers import open_reader
-from readers.overlap import OverlapReader
+from readers.baselines.overlap import OverlapReader
 from readers.reading import Reading, Span
 
 STORY = (
@@ -65,7 +65,7 @@ def test_the_candidate_of_the_sentence_asked_about_ranks_first() -> None:
 
 def test_ranks_are_the_same_in_every_process() -> None:
     code = (
-        "from readers.overlap import OverlapReader; from readers.reading import Reading;"
+        "from readers.baselines.overlap import OverlapReader; from readers.reading import Reading;"
         f"reading = Reading('Who rang the bell that day?', {STORY!r});"
         "reader = OverlapReader();"
         "print(reader.read([reading], 9), reader.rank(reading, ['Ned at noon', 'mayor']))"

@@ -17,21 +17,28 @@ from hypothesis import given
 from hypothesis import settings as how
 from hypothesis import strategies as st
 
-from indexing.errors import ModelError
-from indexing.similarity import rouge_l
-from indexing.spans import TokenText
+from encoders.errors import ModelError
 from readers import open_reader
-from readers.narrativeqa.example import see
-from readers.narrativeqa.oracle import best_spans
-from readers.narrativeqa.vocabulary import UNKNOWN, Vocabulary
+from readers.neural.example import see
+from readers.neural.vocabulary import UNKNOWN, Vocabulary
 from readers.reading import Reading
-from training.lessons import LESSONS, Shown
-from training.narrativeqa import PaperTask, PaperTraining, learn_vocabulary, paper_scores, shown, stretch
-from training.paperweights import paper_weights
-from training.run import Run
-from training.showing import everything
-from training.targets import Target
-from training.works import FAIRYTALES, Library, NoTrainingData, load_official
+from text.closest_spans import best_spans
+from text.similarity import rouge_l
+from text.spans import TokenText
+from training.context_sampling import everything
+from training.corpora.corpus import FAIRYTALES, Library, NoTrainingData, load_official
+from training.neural_export import paper_weights
+from training.objectives.lessons import LESSONS, Shown
+from training.objectives.narrativeqa import (
+    PaperTask,
+    PaperTraining,
+    learn_vocabulary,
+    paper_scores,
+    shown,
+    stretch,
+)
+from training.span_targets import Target
+from training.trainer import Run
 
 LETTERS = st.lists(st.sampled_from("abcdef"), max_size=9)
 SIZES: dict[str, dict[str, int]] = {

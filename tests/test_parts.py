@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation import fairytaleqa, narrativeqa
-from evaluation.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from evaluation.layout import DataError
-from evaluation.narrativeqa import half
-from evaluation.questions import Benchmark
-from training.works import load_library
+from evaluation.benchmarks import fairytaleqa, narrativeqa
+from evaluation.benchmarks.benchmark import Benchmark
+from evaluation.benchmarks.files import DataError
+from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
+from evaluation.benchmarks.narrativeqa import half
+from training.corpora.corpus import load_library
 
 IDS = [f"{number:02x}" * 20 for number in range(0, 256, 16)]  # eight in each half
 
@@ -123,7 +123,10 @@ def test_a_share_is_held_out_and_a_smaller_one_is_part_of_it(
 
 
 def test_what_is_held_out_is_so_in_every_process() -> None:
-    code = "from evaluation.holdout import held_out; print(sorted(held_out(list(map(str, range(50))), 0.2)))"
+    code = (
+        "from evaluation.benchmarks.holdout import held_out; "
+        "print(sorted(held_out(list(map(str, range(50))), 0.2)))"
+    )
     root = Path(__file__).parents[1]
     printed = {
         subprocess.run(

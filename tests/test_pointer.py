@@ -8,11 +8,11 @@ import math
 import pytest
 import torch
 
-from indexing.backbone import WIDTH, base_tensors, load_tokenizer
-from indexing.crossencoder import CrossEncoder, load_crossencoder
-from readers.beams import LENGTH_PENALTY, beam_search, distribution
-from readers.generate import GenerateReader
-from readers.pointer import Memory, Past, PointerDecoder, Step
+from encoders.backbone import WIDTH, base_tensors, load_tokenizer
+from encoders.cross_encoder import CrossEncoder, load_crossencoder
+from readers.default.beam_search import LENGTH_PENALTY, beam_search, distribution
+from readers.default.generate import GenerateReader
+from readers.default.pointer_generator import Memory, Past, PointerDecoder, Step
 from readers.reading import Reading
 
 PASSAGES = (
@@ -158,7 +158,7 @@ def test_beams_wide_enough_find_the_best_answers_of_all() -> None:
 
 
 def test_copied_neighbours_are_given_as_they_stand_in_the_passage(reader: GenerateReader) -> None:
-    from readers.generate import _Token
+    from readers.default.generate import _Token
 
     reading = Reading("Who?", PASSAGES)
     (windows,) = reader._chosen([reading])
@@ -191,7 +191,7 @@ def test_a_ranking_is_the_log_probability_of_the_tokens(reader: GenerateReader) 
 
 
 def test_an_answer_rests_on_a_whole_sentence_of_a_passage(reader: GenerateReader) -> None:
-    from indexing.sentences import sentence_spans
+    from text.sentences import sentence_spans
 
     for answer in reader.read([Reading("Where did she hide it?", PASSAGES)], 3)[0]:
         assert answer.span is None

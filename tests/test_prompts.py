@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readers.prompts import count_tokens, fair_shares, prompt
+from readers.external.prompts import count_tokens, fair_shares, prompt
 from readers.reading import Reading
 
 SHORT = "The lamp was blue."

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readers.quoting import find_quote
+from text.quote_matching import find_quote
 
 PASSAGE = (
     "\u201cIt burns twice as bright,\u201d he said,\n\u201cand it smells of violets.\u201d Ines, who trusted "

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from indexing.tables import resolve
 from readers import READERS, kind_of, open_reader
 from readers.reading import Answer, Reading
+from text.registry import resolve
 
 FERRY = (
     "Maud carried the blue lamp over the hill. The ferryman could not see the far bank without it.",

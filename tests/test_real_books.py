@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from indexing.formats import read_book
+from indexing.formats.read import read_book
 from indexing.passages import split
-from indexing.sentences import sentence_spans
-from indexing.sources import find
+from indexing.sources.locate import find
+from text.sentences import sentence_spans
 
 # By number of Project Gutenberg; prefaces, epilogues and notes are counted as a reader of the book would.
 CHAPTERS = {

@@ -9,14 +9,14 @@ from typing import Any
 import folktales
 import pytest
 
-from evaluation.paper_systems import TABLE_SETTINGS, TABLES
-from evaluation.papers import paper_rows
-from indexing.tables import check_name
+from evaluation.published.paper_systems import TABLE_SETTINGS, TABLES
+from evaluation.published.papers import paper_rows
 from readers import READERS, kind_of
 from readers.about import ABOUT as ABOUT_READERS
 from retrieval import RETRIEVERS
 from retrieval.about import ABOUT as ABOUT_RETRIEVERS
 from service.cli import run
+from text.registry import check_name
 
 
 @pytest.fixture(autouse=True)

@@ -14,14 +14,14 @@ from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
-from indexing.tables import UnknownName
-from indexing.tokens import tokens
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, open_retriever
 from retrieval.hits import Hit
 from retrieval.hybrid import HybridRetriever, z_scores
 from retrieval.lda import TopicModel, symmetric_divergence
-from retrieval.overlapping import SPAN_TOKENS
 from retrieval.ranking import best_hits
+from retrieval.span_overlap import SPAN_TOKENS
+from text.registry import UnknownName
+from text.tokens import tokens
 
 NOVEL = novel(words=3_000)
 ASKED = questions(NOVEL, 24)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.sentences import sentence_spans
+from text.sentences import sentence_spans
 
 ANY = st.text(alphabet=st.sampled_from("aI A.!?\u2026\"\u201d'\n\n \u3002Mr,\u00e9-"), max_size=120)
 

@@ -14,10 +14,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig, T5EncoderModel
 
-from indexing.errors import ModelError
+from encoders.errors import ModelError
 from readers import open_reader
+from readers.external.seq2seq import Seq2SeqReader
 from readers.reading import Reading
-from readers.seq2seq import Seq2SeqReader
 
 READING = Reading(
     "Where did Maud leave the lamp?",
@@ -98,7 +98,7 @@ def test_an_answer_is_cut_at_its_longest(tiny_bart: Path) -> None:
 
 def test_a_question_that_fills_the_input_is_said_to(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     reading = Reading("and then " * 400, READING.passages)
-    with caplog.at_level(logging.WARNING, "readers.seq2seq"):
+    with caplog.at_level(logging.WARNING, "readers.external.seq2seq"):
         assert Seq2SeqReader.load(str(folder)).read([reading]) == [[]]
     assert "question of 800 words fills the model's input of 256 tokens" in caplog.text
     assert Seq2SeqReader.load(str(folder)).rank(reading, CANDIDATES) == [-math.inf] * 4

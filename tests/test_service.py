@@ -15,8 +15,8 @@ import shelf
 from chat_server import chatting, parrot, refuses, says
 from server import problem, serving, wait_until_ready
 
+from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA
 from service.schemas import AnswerResponse
 from service.settings import Settings
 

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocoevalcap.rouge.rouge import my_lcs
 
-from evaluation import tokenise
-from indexing.errors import ModelError
-from indexing.similarity import BETA, Similarity, bleu1, longest_common, rouge_l
-from indexing.spans import Spans, TokenText
-from indexing.tokens import tokens
-from indexing.wordvectors import Cosine, WordVectors
+from encoders.errors import ModelError
+from encoders.word_vectors import Cosine, WordVectors
+from evaluation.metrics import tokenise
+from text.similarity import BETA, Similarity, bleu1, longest_common, rouge_l
+from text.spans import Spans, TokenText
+from text.tokens import tokens
 
 WORDS = ["a", "b", "c", "d", "e"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join), max_size=4)

@@ -15,9 +15,9 @@ import pytest
 from bookshop import Reply, Shop, open_shop
 
 from indexing.errors import SourceError
-from indexing.fetch import Missing, Web
-from indexing.formats import read_book
-from indexing.sources import Source, find
+from indexing.formats.read import read_book
+from indexing.sources.fetch import Missing, Web
+from indexing.sources.locate import Source, find
 
 STORY = "The gull sat on the weir.\n\nThe miller counted his sacks.\n"
 GUTENBERG = (

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from indexing.backbone import load_tokenizer
-from indexing.errors import ModelError
-from indexing.windows import Window, Windower
-from readers.decoding import (
+from encoders.backbone import load_tokenizer
+from encoders.errors import ModelError
+from encoders.windows import Window, Windower
+from readers.default.span import SpanReader
+from readers.default.span_decoding import (
     SENTENCE_COST,
     WORD_COST,
     Candidate,
@@ -25,7 +26,6 @@ from readers.decoding import (
     window_candidates,
 )
 from readers.reading import Reading, Span
-from readers.span import SpanReader
 
 TALE = "The cooper of Vane kept seven geese. One winter's night, a fox took the grey one. " * 40
 

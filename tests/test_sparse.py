@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from indexing.errors import IndexMismatch
 from indexing.passages import split
 from indexing.sparse import SparseIndex, sparse_arrays
-from indexing.words import words
+from text.words import words
 
 
 def opened(texts: Sequence[str]) -> SparseIndex:

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 from novels import novel
 
+from encoders.bi_encoder import load_encoder
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
-from indexing.codepoints import pack, unpack
-from indexing.encoder import load_encoder
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from indexing.passages import split
 from indexing.store import IndexStore
 from indexing.write import write_build
+from text.codepoints import pack, unpack
 
 NOVEL = novel(words=900, chapters=3)
 

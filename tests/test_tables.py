@@ -8,9 +8,9 @@ from importlib import import_module
 
 import pytest
 
-from indexing.tables import UnknownName, check_name, resolve
 from readers import DEFAULT_READER, READERS, open_reader
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from text.registry import UnknownName, check_name, resolve
 
 TABLES = {"reader": READERS, "retriever": RETRIEVERS}
 

@@ -9,12 +9,10 @@ from pathlib import Path
 import folktales
 import pytest
 
-from evaluation.holdout import held_out
-from evaluation.narrativeqa import half
-from training.distant import distant_gold
-from training.showing import Example, Showing, everything, show
-from training.targets import NEAR, target_spans
-from training.works import (
+from evaluation.benchmarks.holdout import held_out
+from evaluation.benchmarks.narrativeqa import half
+from training.context_sampling import Example, Showing, everything, show
+from training.corpora.corpus import (
     ARTICLES,
     FAIRYTALES,
     STORIES,
@@ -25,6 +23,8 @@ from training.works import (
     Work,
     load_library,
 )
+from training.distant_supervision import distant_gold
+from training.span_targets import NEAR, target_spans
 
 HALF_A = "1a" * 20
 

@@ -11,20 +11,20 @@ import folktales
 import pytest
 import torch
 
-from indexing.adapters import load_weights, overlay
-from indexing.backbone import base_tensors
-from indexing.crossencoder import load_crossencoder
-from indexing.encoder import load_encoder
-from indexing.errors import ModelError
+from encoders.adapters import load_weights, overlay
+from encoders.backbone import base_tensors
+from encoders.bi_encoder import load_encoder
+from encoders.cross_encoder import load_crossencoder
+from encoders.errors import ModelError
 from readers import open_reader
 from readers.reading import Reading
-from training.dense import DenseTask, DenseTraining, contrastive_loss
-from training.lessons import LESSONS
-from training.narrativeqa import PaperTask, PaperTraining
-from training.reading import ReadingTask, ReadingTraining, relevance_loss, span_loss
-from training.run import Run, RunExists
-from training.weights import average, dense_weights, load_start, reading_weights
-from training.works import Library, load_library
+from training.corpora.corpus import Library, load_library
+from training.export import average, dense_weights, load_start, reading_weights
+from training.objectives.bi_encoder import DenseTask, DenseTraining, contrastive_loss
+from training.objectives.cross_encoder import ReadingTask, ReadingTraining, relevance_loss, span_loss
+from training.objectives.lessons import LESSONS
+from training.objectives.narrativeqa import PaperTask, PaperTraining
+from training.trainer import Run, RunExists
 
 TINY = ReadingTraining(fairytales=3, chunk=7, batch_tokens=800, rate=3e-4)
 

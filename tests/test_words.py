@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.words import words
+from text.words import words
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ import psutil
 import pytest
 import shelf
 
+from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
-from service.answering import Ask, BookQA
 
 ROOT = Path(__file__).parents[1]
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]

@@ -232,12 +232,12 @@ def save_chat(folder: Path) -> Path:
 
 def save_paper(folder: Path) -> Path:
     """Models of the NarrativeQA paper that learnt nothing but their vocabulary, all three in one folder."""
-    from indexing.tokens import tokens
-    from readers.narrativeqa.attentionsum import AttentionSum
-    from readers.narrativeqa.bidaf import Bidaf
-    from readers.narrativeqa.seq2seqlstm import Seq2SeqLstm
-    from readers.narrativeqa.vocabulary import Vocabulary
-    from readers.narrativeqa.weights import Weights
+    from readers.neural.attention_sum_net import AttentionSum
+    from readers.neural.bidaf_net import Bidaf
+    from readers.neural.checkpoint import Weights
+    from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
+    from readers.neural.vocabulary import Vocabulary
+    from text.tokens import tokens
 
     torch.manual_seed(4)
     vocabulary = Vocabulary.learn((token.key for token in tokens(" ".join(TEXT))), 80)

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import problems
-from service.refusing import Refused
+from service.http_errors import Refused
 
 # 256 questions of 2,000 characters, each written as JSON's longest escape, and room for the rest.
 LARGEST_JSON = 8 * 2**20

@@ -10,10 +10,10 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import problems
+from service.access.keyring import KeyRing
 from service.access.keys import Scope as KeyScope
 from service.access.rates import Rates
-from service.access.ring import KeyRing
-from service.refusing import Refused
+from service.http_errors import Refused
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 Scope = Literal["read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

@@ -10,9 +10,9 @@ from starlette.middleware.cors import CORSMiddleware
 from service import problems
 from service.access.bodies import Bodies
 from service.access.gate import Gate, scope_of
+from service.access.keyring import KeyRing
 from service.access.keys import KeyFile, keys_in_environment
 from service.access.rates import Rates
-from service.access.ring import KeyRing
 from service.settings import Settings
 
 

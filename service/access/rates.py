@@ -11,7 +11,7 @@ from limits.errors import ConfigurationError
 from limits.storage import Storage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter
 
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 
 class _Monotonic(Storage):

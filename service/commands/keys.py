@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.commands.options import AsJson, Store
-from service.commands.output import console, print_json
+from terminal.output import console, print_json
 
 if TYPE_CHECKING:
     from service.access.keys import Key

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from service.commands.options import AsJson, BookId, Store
-from service.commands.output import console, counted, print_json, size
+from terminal.output import console, counted, print_json, size
 
 if TYPE_CHECKING:
     from indexing.manifest import Manifest
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
     """List the books in the store."""
+    from answering.open_books import manifests
     from indexing.store import IndexStore
-    from service.opening import manifests
     from service.schemas import BookOut
     from service.settings import load_settings
 

@@ -16,7 +16,7 @@ from service.commands.options import (
     RetrieverName,
     Store,
 )
-from service.commands.output import console, print_json
+from terminal.output import console, print_json
 
 
 def search(
@@ -29,14 +29,14 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages of a book that fit a question, best first."""
-    from service.answering import Ask, book_qa
+    from answering.book_qa import Ask, BookQA
     from service.render import hits_table
     from service.schemas import SearchResponse
     from service.settings import load_settings
 
     settings = load_settings(store)
     ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
-    [searched] = book_qa(settings).search_many([ask])
+    [searched] = BookQA.of(settings.configuration()).search_many([ask])
     if as_json:
         print_json(SearchResponse.of(searched).model_dump())
     elif searched.found.hits:
@@ -60,7 +60,7 @@ def ask(
 
     Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
     """
-    from service.answering import Ask, book_qa
+    from answering.book_qa import Ask, BookQA
     from service.render import answer_panel
     from service.schemas import AnswerResponse
     from service.settings import load_settings
@@ -75,7 +75,7 @@ def ask(
         n_best=n_best,
         before=before,
     )
-    qa = book_qa(settings)
+    qa = BookQA.of(settings.configuration())
     qa.check(asked)
     cited = qa.answer(asked)
     if as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from service.commands.options import AsJson, Store
-from service.commands.output import console, print_json
+from terminal.output import console, print_json
 
 if TYPE_CHECKING:
     from service.settings import Settings
@@ -58,9 +58,9 @@ def serve(
 
 def _check_keys(address: str, settings: Settings) -> None:
     """Raise ``StoryQAError`` where other machines could call the service and no key kept them out."""
-    from indexing.errors import StoryQAError
     from service.access.gate import is_loopback
     from service.access.layers import key_ring
+    from text.errors import StoryQAError
 
     if not (is_loopback(address) or settings.insecure or key_ring(settings).wanted):
         raise StoryQAError(
@@ -71,7 +71,7 @@ def _check_keys(address: str, settings: Settings) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket bound to the address; raises ``StoryQAError`` where there is none to be had."""
-    from indexing.errors import StoryQAError
+    from text.errors import StoryQAError
 
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from indexing.errors import StoryQAError
-from service.answering import BookQA, CitedAnswer, Searched
-from service.asking import Ask
+from answering.ask import Ask
+from answering.book_qa import BookQA, CitedAnswer, Searched
 from service.load.caching import AnswerCache
 from service.load.memory import give_back
 from service.load.queueing import SEARCH, Lane, Queue, Task, Waiting
+from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 

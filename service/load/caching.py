@@ -6,9 +6,9 @@ import pickle
 import threading
 from collections import OrderedDict
 
+from answering.ask import Ask
+from answering.book_qa import CitedAnswer
 from readers import ELSEWHERE
-from service.answering import CitedAnswer
-from service.asking import Ask
 
 _Key = tuple[Ask, str]
 # What an entry takes beside the answer: its question, its place in the table.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from indexing.errors import StoryQAError
+from text.errors import StoryQAError
 
 Result = TypeVar("Result")
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from indexing.errors import StoryQAError
-from service.asking import Ask
+from answering.ask import Ask
+from text.errors import StoryQAError
 
 # How much the last batch counts in what the next ones are expected to take.
 _NEWEST = 0.3

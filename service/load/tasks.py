@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from answering.ask import Ask
 from indexing.manifest import Manifest
 from retrieval.rerank import CANDIDATES
-from service.asking import Ask
 from service.load.queueing import ANSWER, SEARCH, Lane, Task
 
 _CHARACTERS_PER_TOKEN = 4

@@ -17,9 +17,9 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
-from indexing.errors import StoryQAError
 from service.app import create_app
 from service.observing.logs import log_config
+from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from indexing.errors import StoryQAError
 from service.load.batching import Batch
 from service.version import installed_version
+from text.errors import StoryQAError
 
 # What a step is called in a trace, where it has a span of its own.
 _SPANS = {"search": "retrieve", "rerank": "rerank", "read": "read"}

@@ -1,0 +1,98 @@
+"""A question about one book, checked once at birth, and the limits of what may be asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+from text.errors import StoryQAError
+
+LONGEST_QUESTION = 2000
+MOST_PASSAGES = 100
+MOST_ANSWERS = 20
+# The confidence from which an answer is taken for one: below it the book may not say.
+ANSWERABLE = 0.15
+
+_BEFORE = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?)(?P<percent>%?)")
+
+
+class BadRequest(StoryQAError):
+    """A request that nothing can be answered to; ``field`` is what is wrong with it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to the book ``book_id``, and how to go about it.
+
+    ``k`` passages are read and at most ``n_best`` answers given. ``before`` is how far the reader
+    has got, a character offset or a share of the book (``"40%"``): nothing after it is used.
+    ``reader`` is a name as ``open_reader`` takes it. Raises ``BadRequest``.
+    """
+
+    book_id: str
+    question: str
+    k: int = 5
+    retriever: str = DEFAULT_RETRIEVER
+    reader: str = DEFAULT_READER
+    n_best: int = 3
+    before: int | str | None = None
+
+    def __post_init__(self) -> None:
+        check_question(self.question)
+        _check_count("k", self.k, MOST_PASSAGES)
+        _check_count("n_best", self.n_best, MOST_ANSWERS)
+        before_offset(self.before, 0)
+
+
+def check_question(question: str) -> str:
+    """``question`` itself; raises ``BadRequest`` where it is blank, too long or not text."""
+    if not question.strip():
+        raise BadRequest("question", f"the question is empty ({question[:20]!r}); wanted at least one word")
+    if len(question) > LONGEST_QUESTION:
+        raise BadRequest(
+            "question",
+            f"the question has {len(question):,} characters; wanted at most {LONGEST_QUESTION:,}",
+        )
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        # Half a surrogate pair: JSON and command lines can carry it, no tokenizer takes it.
+        raise BadRequest(
+            "question",
+            f"the question holds half a surrogate pair at character {error.start}; wanted Unicode text",
+        ) from None
+    return question
+
+
+def before_offset(before: int | str | None, characters: int) -> int | None:
+    """``before`` as a character offset into a book of ``characters``, rounded down.
+
+    None, an offset (30000 or "30000") or a share from "0%" to "100%"; raises ``BadRequest``
+    for anything else. An offset past the book's end means the whole book.
+    """
+    if before is None:
+        return None
+    match = _BEFORE.fullmatch(str(before).strip())
+    if match is not None and match["percent"]:
+        share = Fraction(match["number"]) / 100  # exact: 29 % of 100 is 29, which floats make 28
+        if share <= 1:
+            return int(share * characters)
+    elif match is not None and "." not in match["number"]:
+        return int(match["number"])
+    raise BadRequest(
+        "before",
+        f"before is {str(before)[:40]!r}; wanted a character offset from 0 up (30000), "
+        "or a share of the book from '0%' to '100%'",
+    )
+
+
+def _check_count(field: str, count: int, most: int) -> None:
+    if not 1 <= count <= most:
+        raise BadRequest(field, f"{field} is {count}; wanted 1 to {most}")

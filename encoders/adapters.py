@@ -1,0 +1,61 @@
+"""What a model of ours adds to the shared backbone: low-rank adapters or whole parameters, from one file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from encoders.backbone import SHA256, base_tensors
+from encoders.errors import ModelError
+
+if TYPE_CHECKING:
+    import torch
+
+DOWN, UP = ".lora_A", ".lora_B"
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a model's file. Raises ModelError if unreadable or for another encoder."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            backbone = (file.metadata() or {}).get("backbone")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); train it again or reinstall storyqa") from error
+    if backbone != SHA256:
+        raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
+    return tensors
+
+
+def overlay(
+    tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor] | None = None
+) -> dict[str, torch.Tensor]:
+    """The backbone's parameters that ``tensors`` replace or adapt, fp32, by name.
+
+    A pair ``NAME.lora_A`` (rank, inputs) and ``NAME.lora_B`` (outputs, rank) adds B A to the
+    parameter ``NAME.weight`` of ``base``, by default the pretrained one: Hu et al. 2021, equation
+    3, with the scale multiplied into B. Any other name is a parameter itself. Raises ModelError for
+    an adapter of no parameter.
+    """
+    base = base_tensors() if base is None else base
+    found = {}
+    for name, tensor in tensors.items():
+        if name.endswith(DOWN):
+            adapted = name.removesuffix(DOWN)
+            up = tensors.get(adapted + UP)
+            if up is None or f"{adapted}.weight" not in base:
+                raise ModelError(f"{name} adapts no parameter of the backbone; train the model again")
+            found[f"{adapted}.weight"] = base[f"{adapted}.weight"] + up.float() @ tensor.float()
+        elif not name.endswith(UP):
+            found[name] = tensor.float()
+    return found
+
+
+def file_hash(path: Path) -> str:
+    """The SHA-256 of a file, by which weights are told apart."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

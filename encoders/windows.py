@@ -1,0 +1,122 @@
+"""Questions and passages as token windows that fit the model: overlapping where a passage is long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from text.sentences import sentence_spans
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+_WORD = re.compile(r"\w+(?:['\u2019.,]\w+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``[CLS] question [SEP] part of one passage [SEP]`` as token ids and segment types.
+
+    ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on;
+    ``words`` and ``sentences`` number what those tokens belong to: a span must not cut a word, and
+    seldom crosses from one sentence into the next.
+    """
+
+    passage: int
+    ids: list[int]
+    types: list[int]
+    first: int
+    offsets: list[tuple[int, int]]
+    words: list[int]
+    sentences: list[int]
+
+
+class Windower:
+    """Cuts passages into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens."""
+
+    def __init__(self, tokenizer: Tokenizer, longest: int = 384, overlap: int = 64) -> None:
+        if not 0 < overlap < longest // 2:
+            raise ValueError(
+                f"overlap {overlap} of windows of {longest} tokens; wanted 0 < overlap < longest / 2"
+            )
+        from tokenizers import Tokenizer
+
+        # A copy: truncation is a state of the tokenizer, and others share the original.
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self._tokenizer.no_padding()
+        self._plain = tokenizer
+        # The question may take half of what is left beside the overlap, so that windows always advance.
+        self._longest_question = (longest - overlap) // 2
+        self._tokenizer.enable_truncation(longest, stride=overlap, strategy="only_second")
+
+    def __call__(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[Window]]:
+        """The windows of each question and its passages, in their order; blank passages have none."""
+        questions = [self._cut(question) for question, _ in asked]
+        places = [
+            (r, p)
+            for r, (_, passages) in enumerate(asked)
+            for p, passage in enumerate(passages)
+            if passage.strip()
+        ]
+        encodings = self._tokenizer.encode_batch([(questions[r], asked[r][1][p]) for r, p in places])
+        result: list[list[Window]] = [[] for _ in asked]
+        for (r, p), encoding in zip(places, encodings, strict=True):
+            for piece in (encoding, *encoding.overflowing):
+                window = _window(p, piece, *_numbers(asked[r][1][p]))
+                if window.offsets:
+                    result[r].append(window)
+        return result
+
+    def _cut(self, question: str) -> str:
+        """The question, cut where it would leave no room for the passage."""
+        encoding = self._plain.encode(question, add_special_tokens=False)
+        if len(encoding.ids) <= self._longest_question:
+            return question
+        return question[: encoding.offsets[self._longest_question][0]]
+
+
+@lru_cache(512)  # several questions are asked about the same passages
+def _numbers(text: str) -> tuple[list[int], list[int]]:
+    """The word and the sentence of every character; the last entry is for the empty token after them all."""
+    words, sentences = _word_numbers(text), _sentence_numbers(text)
+    sentences += sentences[-1:] * (len(text) + 1 - len(sentences))
+    return [*words, -len(text) - 1], sentences
+
+
+def _word_numbers(text: str) -> list[int]:
+    """For every character the number of the word it is in; each character outside words is one itself.
+
+    A tokenizer parts ``I'd`` and ``1,500``; a span must not.
+    """
+    numbers = list(range(-1, -len(text) - 1, -1))
+    for number, match in enumerate(_WORD.finditer(text)):
+        numbers[match.start() : match.end()] = [number] * (match.end() - match.start())
+    return numbers
+
+
+def _sentence_numbers(text: str) -> list[int]:
+    """For every character the number of the sentence it is in; space belongs to the one after it."""
+    numbers: list[int] = []
+    for number, (_, end) in enumerate(sentence_spans(text)):
+        numbers += [number] * (end - len(numbers))
+    return numbers
+
+
+def _window(passage: int, encoding: Encoding, words: list[int], sentences: list[int]) -> Window:
+    context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
+    first = context[0] if context else len(encoding.ids)
+    every = encoding.offsets  # each look at it makes the list anew
+    offsets = [every[i] for i in context]
+    starts = [start for start, _ in offsets]
+    return Window(
+        passage,
+        encoding.ids,
+        encoding.type_ids,
+        first,
+        offsets,
+        [words[start] for start in starts],
+        [sentences[start] for start in starts],
+    )

@@ -1,0 +1,56 @@
+"""The publishers' files: read as they are, and named with what is expected where they are not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from text.errors import StoryQAError
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class DataError(StoryQAError):
+    """A data set that is missing, incomplete or not in its publisher's layout."""
+
+
+def require(path: Path, what: str) -> Path:
+    """``path`` itself; raises ``DataError`` that says ``what`` is expected there where nothing is."""
+    if not path.exists():
+        raise DataError(f"{path} is missing; expected there: {what}")
+    return path
+
+
+def read_rows(path: Path, columns: Sequence[str], what: str) -> list[dict[str, str]]:
+    """The rows of a CSV file by column name, in whatever order its columns are; "" where a cell is missing.
+
+    Raises ``DataError`` where the file is missing, is not UTF-8 or lacks one of ``columns``.
+    """
+    require(path, what)
+    try:
+        text = path.read_text("utf-8-sig")
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        lacking = [column for column in columns if column not in (reader.fieldnames or ())]
+        if lacking:
+            raise DataError(f"{path} has no column {', '.join(lacking)}; expected there: {what}")
+        return [{column: row[column] or "" for column in columns} for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read ({error}); expected there: {what}") from error
+
+
+def choose(kind: str, name: str, choices: Iterable[str], where: str) -> str:
+    """``name`` itself; raises ``DataError`` that lists the ``choices`` where it is none of them."""
+    known = sorted(set(choices))
+    if name not in known:
+        raise DataError(f"unknown {kind} {name!r}; {where} has {', '.join(known) or 'none'}")
+    return name
+
+
+def plain(text: str) -> str:
+    """The text as a book holds it: newlines as one character, NFC, no control characters."""
+    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CONTROL.sub("", text).strip()

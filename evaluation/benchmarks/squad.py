@@ -1,0 +1,73 @@
+"""SQuAD v1.1: a paragraph, and questions whose answers stand in it."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.files import DataError, require
+from indexing.book import Book
+
+_LAYOUT = (
+    'a SQuAD v1.1 file, {"data": [{"title", "paragraphs": [{"context", "qas": [...]}]}]}, .json or .json.xz'
+)
+
+
+def load(path: Path) -> Benchmark:
+    """The questions of one file; each paragraph is a book, each article a story.
+
+    Raises ``DataError`` where the file is missing or is not SQuAD v1.1. The paragraph is given.
+    """
+    articles = _read(require(path, _LAYOUT))
+    questions: list[Question] = []
+    books: dict[str, Callable[[], Book]] = {}
+    titles: dict[str, str] = {}
+    try:
+        for number, article in enumerate(articles):
+            story = f"article-{number}"
+            titles[story] = article["title"].replace("_", " ")
+            for paragraph in article["paragraphs"]:
+                id, text = f"paragraph-{len(books)}", paragraph["context"]
+                books[id] = partial(Book, id, titles[story], text, str(path))
+                questions += (
+                    Question(
+                        id=qa["id"],
+                        story=story,
+                        text=qa["question"].strip(),
+                        answers=tuple(answer["text"] for answer in qa["answers"]),
+                        book=id,
+                        given=((0, len(text)),),
+                        gold=tuple(
+                            (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+                            for answer in qa["answers"]
+                        ),
+                    )
+                    for qa in paragraph["qas"]
+                )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(f"{path} is not in the expected form ({error!r}); expected: {_LAYOUT}") from error
+    return Benchmark(
+        name="squad",
+        split=path.name.removesuffix(".xz").removesuffix(".json"),
+        setting="paragraphs",
+        questions=tuple(questions),
+        books=books,
+        titles=titles,
+        ranked=False,  # an article has hundreds of unrelated answers
+    )
+
+
+def _read(path: Path) -> list[Any]:
+    try:
+        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
+            data = json.load(file)["data"]
+    except (OSError, lzma.LZMAError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise DataError(f"{path} cannot be read ({error!r}); expected there: {_LAYOUT}") from error
+    if not isinstance(data, list) or not data:
+        raise DataError(f"{path} holds no articles; expected there: {_LAYOUT}")
+    return data

@@ -1,0 +1,1 @@
+"""``storyqa evaluate``, ``reproduce`` and ``prepare``."""

@@ -1,0 +1,158 @@
+"""``storyqa prepare``: a data set as its publisher's script left it, checked and indexed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from evaluation.preparation.downloads import Checked
+
+app = typer.Typer(
+    help="Check a data set's downloaded stories and index them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps the name of the data set a command of its own."""
+
+
+@app.command()
+def narrativeqa(
+    repo: Annotated[
+        Path, typer.Option("--repo", help="A clone of the official repository, its stories downloaded.")
+    ],
+    split: Annotated[
+        str | None,
+        typer.Option("--split", help="train, valid or test alone; by default all.", show_default=False),
+    ] = None,
+    check_only: Annotated[bool, typer.Option("--check", help="Report, and index nothing.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", help="Books indexed at a time; by default one per core.", show_default=False
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store",
+            help="The folder for the indexes; by default the one that evaluate and reproduce look in.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+) -> None:
+    """Check the stories that download_stories.sh left in REPO/tmp, cut their licences off and index them.
+
+    Every story is held against documents.csv (size, first and last words) and against its summary
+    (whether its proper names occur); what is missing, an error page or another work is reported and
+    not indexed.
+    """
+    from evaluation.benchmarks.files import DataError, choose
+    from evaluation.preparation.downloads import USABLE, check, documents, story_path, summaries
+    from service.settings import load_settings
+    from terminal.output import print_json
+    from terminal.progress import ProgressBars
+
+    rows = documents(repo)
+    if split is not None:
+        choose("split", split, (row["set"] for row in rows), str(repo / "documents.csv"))
+        rows = [row for row in rows if row["set"] == split]
+    of_document = summaries(repo)
+    checked = []
+    with ProgressBars() as tell:
+        for row in rows:
+            checked.append(check(repo, row, of_document.get(row["document_id"], "")))
+            tell("stories checked", len(checked), len(rows))
+    usable = [one for one in checked if one.status in USABLE]
+    if not usable:
+        raise DataError(
+            f"{story_path(repo, '*').parent} holds no story that can be used ({_counts(checked)}); run "
+            "download_stories.sh in the repository first"
+        )
+    folder = store or load_settings().cache / "evaluation"
+    outcomes: list[dict[str, Any]] = []
+    if not check_only:
+        outcomes = _index(repo, [one.id for one in usable], folder, workers)
+    if as_json:
+        print_json(_report(checked, outcomes, None if check_only else folder))
+    else:
+        _print(checked, outcomes, None if check_only else folder)
+    if any(one["status"] == "failed" for one in outcomes):
+        raise typer.Exit(2)
+
+
+def _index(repo: Path, ids: Sequence[str], folder: Path, workers: int | None) -> list[dict[str, Any]]:
+    """Index the stories; what became of each."""
+    from evaluation.benchmarks.narrativeqa import read_story
+    from evaluation.preparation.downloads import story_path
+    from indexing.build import BuildSettings, Job, build_many
+    from indexing.store import IndexStore
+    from terminal.progress import ProgressBars
+
+    jobs = [Job(id, partial(read_story, story_path(repo, id), id)) for id in ids]
+    outcomes = []
+    with ProgressBars() as tell:
+        for outcome in build_many(jobs, BuildSettings(), IndexStore(folder), workers):
+            outcomes.append({"id": outcome.name, "status": outcome.status, "message": outcome.message})
+            tell("books", len(outcomes), len(jobs))
+    return outcomes
+
+
+def _counts(checked: Sequence[Checked]) -> str:
+    from evaluation.preparation.downloads import STATUSES
+
+    counts = Counter(one.status for one in checked)
+    return ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
+
+
+def _report(
+    checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folder: Path | None
+) -> dict[str, Any]:
+    from evaluation.preparation.downloads import STATUSES
+
+    counts = Counter(one.status for one in checked)
+    return {
+        "documents": [
+            {
+                "id": one.id,
+                "split": one.split,
+                "title": one.title,
+                "status": one.status,
+                "reasons": list(one.reasons),
+            }
+            for one in checked
+        ],
+        "counts": {status: counts[status] for status in STATUSES},
+        "store": None if folder is None else str(folder),
+        "indexed": list(outcomes),
+    }
+
+
+def _print(checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folder: Path | None) -> None:
+    from evaluation.preparation.downloads import MISSING, OK
+    from terminal.output import console
+
+    out = console()
+    for one in checked:
+        if one.status not in (OK, MISSING):  # what is missing is counted: it may be two splits of three
+            text = f"{one.id} {one.title}: {one.status}, {'; '.join(one.reasons)}"
+            out.print(text, markup=False, soft_wrap=True)
+    out.print(f"{len(checked):,} documents: {_counts(checked)}", markup=False, soft_wrap=True)
+    if folder is not None:
+        statuses = Counter(outcome["status"] for outcome in outcomes)
+        said = ", ".join(f"{count:,} {status}" for status, count in statuses.items())
+        out.print(f"{len(outcomes):,} books ({said}) are in {folder}", markup=False, soft_wrap=True)
+    for outcome in outcomes:
+        if outcome["status"] == "failed":
+            out.print(f"{outcome['id']}: {outcome['message']}", markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""What answers and confidences are worth, question by question and together."""

@@ -1,0 +1,1 @@
+"""A downloaded data set, checked before it is indexed."""

@@ -1,0 +1,1 @@
+"""What papers printed, and which of our systems each row is."""

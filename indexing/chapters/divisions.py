@@ -1,0 +1,172 @@
+"""Headings that count: volumes, parts, books, acts, chapters and scenes of a plain text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from statistics import median
+
+from indexing.chapters.front_matter import NAMED, SLUG_LINE
+from indexing.chapters.headings import (
+    ACT,
+    CHAPTER,
+    EDGE,
+    PART,
+    SCENE,
+    Heading,
+    clean,
+    in_order,
+    is_title,
+    lines_alone,
+    paragraph_end,
+    without_footnote,
+)
+from indexing.chapters.numerals import NUMERAL, numeral
+
+_LEVELS = {
+    **dict.fromkeys(("volume", "vol", "part", "book"), PART),
+    "act": ACT,
+    **dict.fromkeys(
+        ("chapter", "chap", "canto", "letter", "stave", "section", "episode", "adventure"), CHAPTER
+    ),
+    **dict.fromkeys(
+        ("phase", "day", "night", "fytte", "fit", "tale", "story", "narrative", "epoch"), CHAPTER
+    ),
+    **dict.fromkeys(("scene", "tableau"), SCENE),
+}
+_ALIASES = {"vol": "volume", "chap": "chapter"}
+_KEYWORD = "|".join(f"{word.capitalize()}|{word.upper()}" for word in _LEVELS)
+_NUMBERED = re.compile(
+    rf"^{EDGE}(?:(?:THE|The) )?"
+    rf"(?P<label>(?P<kind>{_KEYWORD})\b\.?[ -]*(?:(?:THE|the|The|NO\.|No\.) )?(?P<number>{NUMERAL}))"
+    r"(?P<rest>[^\n]*)$",
+    re.M,
+)
+_NUMBER_FIRST = re.compile(
+    rf"^{EDGE}(?:(?:THE|The) )?(?P<label>(?P<number>{NUMERAL}) (?P<kind>{_KEYWORD}))\b(?P<rest>[^\n]*)$", re.M
+)
+_BARE = re.compile(
+    r"^[^\S\n]*+_{0,2}(?P<label>(?P<number>\d{1,3}|[IVXLC]+))(?P<rest>(?:[.:)\u2014_-]|(?=\s))[^\n]*|)$", re.M
+)
+_BARE_KIND = "numeral"
+_NOT_A_TITLE = re.compile(r"(?:argument|scene|contents|dedicated|to (?:[^,]*, )?my)\b", re.I)
+_ENTRANCE = re.compile(r"(?:re-?)?enter\b", re.I)
+_LONGEST_TITLE = 250
+_FEWEST_WORDS = 100  # in a chapter that only a numeral marks, as a rule
+_LEAST_COVERED = 0.3  # of the book, by such chapters
+
+
+def divisions(text: str) -> list[Heading]:
+    """Headings of a word and a number (``CHAPTER XII``, ``Book the First``, ``SECOND ACT``), in order."""
+    headings = []
+    for pattern in (_NUMBERED, _NUMBER_FIRST):
+        for first in lines_alone(text, pattern):
+            match: re.Match[str] | None = first
+            while match:
+                number = numeral(match["number"])
+                kind = match["kind"].lower()
+                heading = number and _with_title(text, match, _LEVELS[kind], _ALIASES.get(kind, kind), number)
+                headings += [heading] if heading else []
+                # ACT II may have SCENE I on the line below it.
+                match = (
+                    pattern.match(text, match.end() + 1) if heading and heading.end == match.end() else None
+                )
+    return in_order(headings)
+
+
+def bare_numerals(text: str, known: list[Heading]) -> list[Heading]:
+    """Numerals that stand alone, with or without a title, where they count the book's chapters.
+
+    They go on a series among the ``known`` headings, or they are series of their own: each beginning
+    at 1, of 100 words and more as a rule, and together much of the book. Stanzas and lists are neither.
+    """
+    candidates = []
+    for match in lines_alone(text, _BARE):
+        number = numeral(match["number"])
+        heading = number and _with_title(text, match, CHAPTER, _BARE_KIND, number)
+        candidates += [heading] if heading else []
+    chapters = [heading for heading in known if heading.level == CHAPTER and heading.number]
+    if len(chapters) >= 2 or any(heading.level in (ACT, SCENE) for heading in known):
+        return _missing_numbers(candidates, chapters)
+    # One numbered chapter may begin a series that titled numerals go on (ADVENTURE I, then II, III).
+    series = _missing_numbers([each for each in candidates if _has_title(each)], chapters)
+    return series if len(series) >= 2 else _series(text, candidates)
+
+
+def _missing_numbers(candidates: list[Heading], chapters: list[Heading]) -> list[Heading]:
+    """The candidates that are the next number of a series of chapters, and that no chapter claims."""
+    missing: list[Heading] = []
+    both = sorted(candidates + chapters, key=lambda heading: heading.start)
+    count = 0
+    for at, heading in enumerate(both):
+        if heading.kind != _BARE_KIND:
+            count = heading.number or 0
+        elif count and heading.number == count + 1:
+            claimed = next((later.number for later in both[at + 1 :] if later.kind != _BARE_KIND), None)
+            if claimed != heading.number:
+                missing.append(heading)
+                count += 1
+    return missing
+
+
+def _series(text: str, candidates: list[Heading]) -> list[Heading]:
+    chains: list[list[Heading]] = []
+    for heading in candidates:
+        if chains and heading.number == len(chains[-1]) + 1:
+            chains[-1].append(heading)
+        elif heading.number == 1:
+            chains.append([heading])
+    accepted = []
+    for chain in chains:
+        words = [len(text[before.end : after.start].split()) for before, after in pairwise(chain)]
+        if words and median(words) >= _FEWEST_WORDS:
+            accepted += chain
+    covered = sum(after.start - before.start for before, after in pairwise(accepted))
+    return accepted if covered > _LEAST_COVERED * len(text) else []
+
+
+def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: int) -> Heading | None:
+    """The heading of a matched label, with what of the text beside and below it is its title."""
+    rest = without_footnote(match["rest"].rstrip()).rstrip(" _*=~]")
+    title = rest.lstrip(" \t.:,;)]_\u2014\u2013-")
+    marked = any(mark in ".:-\u2014\u2013)_" for mark in rest[: len(rest) - len(title)])
+    if title and not is_title(title) and (title[0].islower() or not (marked or kind == _BARE_KIND)):
+        return None
+    end = match.end()
+    paragraph = text[end : paragraph_end(text, match.start())].strip("\n")
+    below = [line for line in paragraph.split("\n") if line.strip()]
+    if kind == _BARE_KIND and (below or (title and not is_title(title.rstrip(".?!")))):
+        return None
+    if below and not _NUMBERED.match(below[0]):
+        if len(below) <= 2 and all(map(is_title, below)):
+            title = " ".join([title, *map(str.strip, below)]).strip()
+            end = paragraph_end(text, match.start())
+        elif title:
+            if kind not in ("chapter", "letter") or not marked:
+                return None
+            title, end = "", match.end("label")  # a chapter whose text runs on from its number
+    elif not below and not title:
+        title, end = _title_below(text, end)
+        if level in (ACT, SCENE) and _ENTRANCE.match(title):
+            title, end = "", match.end()
+    label = re.sub(r"\s+", " ", match["label"])
+    full = clean(f"{label}{'.' if kind == _BARE_KIND else ':'} {title}" if title else label)
+    return Heading(match.start("label"), end, level, kind, number, full[:_LONGEST_TITLE])
+
+
+def _title_below(text: str, end: int) -> tuple[str, int]:
+    """The title that is a paragraph of its own under a heading that ends at ``end``, and its end."""
+    start = end
+    while start < len(text) and text[start] == "\n":
+        start += 1
+    stop = paragraph_end(text, start)
+    lines = text[start : min(stop, start + _LONGEST_TITLE + 1)].split("\n")
+    title = " ".join(map(str.strip, lines))
+    if len(lines) > 2 or start - end > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
+        return "", end
+    others = (_NUMBERED, _NUMBER_FIRST, _BARE, NAMED, SLUG_LINE)
+    return ("", end) if any(other.match(line) for other in others for line in lines) else (title, stop)
+
+
+def _has_title(heading: Heading) -> bool:
+    return re.search(r"[^\W\d_]{2,}.*[^\W\d_]{2,}", heading.title) is not None

@@ -1,0 +1,99 @@
+"""Headings that neither a number nor a fixed phrase marks: listed titles, and lines in capitals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from indexing.chapters.headings import CHAPTER, TITLE, Heading, is_title
+
+_CONTENTS = re.compile(r"^[^\S\n]*_?(?:table of )?contents_?[.:]?_?$", re.M | re.I)
+_PROSE = re.compile(r"^\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]$", re.M)
+_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d{1,3}|[ivxlc]+)(?:[.:)]+\s*|\s{2,})", re.I)
+_PAGE = re.compile(r"(?<![\s.])(?=\.*+\s)[\s.]++\d+$")
+_ALONE = re.compile(r"(?:\A|(?<=\n\n))[^\S\n]*(\S[^\n]{0,99})(?=\n\n|\Z)")
+_ALONE_AND_APART = re.compile(r"(?:\A|(?<=\n\n\n))[^\S\n]*(\S[^\n]{1,79})(?=\n\n)")
+_LONGEST_LIST = 60_000  # characters
+_FEWEST_WORDS = 100
+_TYPICAL_WORDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsList:
+    """A book's list of contents: ``text[start:end]``, and the words of each of its lines."""
+
+    start: int
+    end: int
+    entries: tuple[str, ...]
+
+
+def find_contents(text: str) -> ContentsList | None:
+    """The list under the word ``Contents`` near the beginning of a text, up to where prose begins."""
+    head = _CONTENTS.search(text, 0, len(text) // 4 + 2000)
+    if head is None:
+        return None
+    stop = min(len(text), head.end() + _LONGEST_LIST)
+    prose = _PROSE.search(text, head.end(), stop)
+    end = prose.start() if prose else stop
+    entries: list[str] = []
+    for line in re.finditer(r"[^\n]+", text[head.end() : end]):
+        entry = _words(line[0])
+        if entries and entry == entries[0]:  # the first title once more: the first chapter
+            end = head.end() + line.start()
+            break
+        if entry and entry not in ("chapter", "page", "chapter page"):
+            entries.append(entry)
+    return ContentsList(head.start(), end, tuple(entries))
+
+
+def listed_titles(text: str, contents: ContentsList, known: list[Heading]) -> list[Heading]:
+    """Lines that stand alone and are, word for word and in the same order, lines of the list of contents.
+
+    ``known`` are the headings found already; lines inside them are left alone.
+    """
+    wanted = Counter(contents.entries)
+    lines: dict[str, list[tuple[int, int]]] = {}
+    for line in _ALONE.finditer(text, contents.end):
+        words = _words(line[1])
+        if words in wanted:
+            lines.setdefault(words, []).append(line.span(1))
+    headings: list[Heading] = []
+    at = contents.end
+    for entry in contents.entries:
+        place = next((span for span in lines.get(entry, ()) if span[0] >= at), None)
+        if place is None:
+            continue
+        at = place[1]
+        if not any(heading.start < place[1] and place[0] < heading.end for heading in known):
+            headings.append(_heading(text, *place))
+    return headings if len(headings) >= 2 and 2 * len(headings) >= len(wanted) - len(known) else []
+
+
+def lines_in_capitals(text: str) -> list[Heading]:
+    """Lines in capitals with two blank lines above and one below, where they part a text into long pieces."""
+    headings = [
+        _heading(text, *match.span(1))
+        for match in _ALONE_AND_APART.finditer(text)
+        if match[1].isupper() and is_title(match[1])
+    ]
+    words = [len(text[before.end : after.start].split()) for before, after in pairwise(headings)]
+    long = [
+        heading
+        for heading, count in zip(headings, [*words, _FEWEST_WORDS], strict=False)
+        if count >= _FEWEST_WORDS
+    ]
+    return long if len(long) >= 3 and median(words) >= _TYPICAL_WORDS else []
+
+
+def _heading(text: str, start: int, end: int) -> Heading:
+    title = re.sub(r"\s+", " ", text[start:end]).strip(' _*.;\u201c\u201d"')
+    return Heading(start, end, CHAPTER, TITLE, None, title)
+
+
+def _words(line: str) -> str:
+    """The words of a title without its number, its page, its case and its punctuation."""
+    line = _NUMBER.sub("", _PAGE.sub("", line.strip())).lower()
+    return " ".join(re.findall(r"[^\W_]+", re.sub("['\u2019]", "", line)))

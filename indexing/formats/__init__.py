@@ -1,0 +1,1 @@
+"""A file's bytes in, a book out; one file a format."""

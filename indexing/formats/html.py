@@ -1,0 +1,137 @@
+"""An HTML page as blocks of text: paragraphs and headings in reading order, whatever is not text left out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+from indexing.formats.plain_text import decode, normalise
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = frozenset(_HEADINGS) | frozenset(
+    re.findall(
+        r"\w+",
+        """address article aside blockquote body caption center dd details div dl dt fieldset figcaption
+        figure footer form header hr html li main ol p pre section summary table tbody tfoot thead tr ul""",
+    )
+)
+_LEFT_OUT = frozenset(
+    re.findall(
+        r"\w+",
+        """applet audio button canvas head iframe map math nav noframes noscript object option rp rt script
+        select style svg template textarea title video""",
+    )
+)
+_OFTEN_UNCLOSED = ("option", "rp", "rt", "title", "head")
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_AROUND_BREAK = re.compile(r" *\n *")
+_DECLARED = re.compile(
+    rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I
+)
+
+# Taken out beforehand: html.parser takes quadratic time over many that are not closed, as over open tags.
+_NO_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<!DOCTYPE[^\[>]*\[.*?\]\s*>|<[!?][^>]*(?:>|\Z)", re.I | re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph or heading; ``level`` is 1 to 6 for ``h1`` to ``h6`` and 0 for the rest.
+
+    ``anchors`` are the ids of elements that begin in it or between it and the block before.
+    """
+
+    text: str
+    level: int
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that was read: its ``<title>``, if it has one, and its blocks."""
+
+    title: str | None
+    blocks: tuple[Block, ...]
+
+
+def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
+    """The page, HTML or XHTML, that ``data`` holds.
+
+    ``name`` is said in errors, ``charset`` is what its server stated. Elements may be left open and
+    nested to any depth. Nothing outside the page is ever loaded.
+    """
+    declared = _DECLARED.search(data[:4096])
+    stated = (declared[1] or declared[2]).decode("ascii") if declared else charset
+    reader = _PageReader()
+    elements, bracket, rest = _NO_ELEMENTS.sub("", decode(data, name, stated)).rpartition(">")
+    reader.feed(f"{elements}{bracket}{rest.replace('<', '&lt;')}")
+    reader.close()
+    reader.end_block()
+    return Page(normalise(_SPACE.sub(" ", "".join(reader.title))) or None, tuple(reader.blocks))
+
+
+class _PageReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.blocks: list[Block] = []
+        self._pieces: list[str] = []
+        self._anchors: list[str] = []
+        self._left_out: list[str] = []  # open elements whose text is left out, the innermost last
+        self._level = 0
+        self._preformatted = False
+
+    def end_block(self) -> None:
+        """Close the block that is being read, if there is any text in it."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if text.isspace():
+            return
+        if not self._preformatted:
+            text = _AROUND_BREAK.sub("\n", re.sub(" {2,}", " ", text))
+        text = normalise(text)
+        if text:
+            self.blocks.append(Block(text, self._level, tuple(self._anchors)))
+            self._anchors.clear()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._begin(tag, attributes)
+        if tag in _LEFT_OUT:
+            self._left_out.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._begin(tag, attributes)
+        if tag in _BLOCKS:
+            self._end(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._left_out:
+            while self._left_out.pop() != tag:
+                pass  # what stands open inside it ends with it
+        elif tag in _BLOCKS:
+            self._end(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self._left_out:
+            self._pieces.append(data if self._preformatted else _SPACE.sub(" ", data))
+        elif self._left_out[-1] == "title" and "svg" not in self._left_out:
+            self.title.append(data)
+
+    def _begin(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in _BLOCKS:
+            while self._left_out and self._left_out[-1] in _OFTEN_UNCLOSED:
+                self._left_out.pop()
+            self.end_block()
+            self._level = _HEADINGS.get(tag, 0)
+            self._preformatted = self._preformatted or tag == "pre"
+        elif tag == "br":
+            self._pieces.append("\n")
+        elif tag in ("td", "th", "img"):
+            self._pieces.append(" ")
+        if tag != "meta":
+            self._anchors += [value for key, value in attributes if key in ("id", "name") and value]
+
+    def _end(self, tag: str) -> None:
+        self.end_block()
+        self._level = 0
+        self._preformatted = self._preformatted and tag != "pre"

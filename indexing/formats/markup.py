@@ -1,0 +1,104 @@
+"""Chapters of pages and e-books, from what they mark as headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from indexing.book import Chapter
+from indexing.chapters.divisions import divisions
+from indexing.chapters.front_matter import named_headings
+from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
+from indexing.chapters.numerals import numeral
+from indexing.chapters.outline import find_chapters, nested
+from indexing.formats.html import Block
+
+_GAP = "\n\n"
+_NOT_A_CHAPTER = re.compile(
+    r"(?:table of )?contents|(?:list of )?illustrations|the (?:full )?project gutenberg.*|title ?page|cover",
+    re.I,
+)
+_SUBTITLE_GAP = 4  # characters at most between a heading and the one below it that is its title
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A heading that the source itself marks: ``text[start:end]``, of depth 1 and more."""
+
+    start: int
+    end: int
+    depth: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text with what its source says about it; ``anchors`` are offsets by element id."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    anchors: dict[str, int]
+
+
+def join(blocks: Iterable[Block]) -> MarkedText:
+    """Blocks joined by blank lines into a normalised text; the first of two equal anchors counts."""
+    pieces: list[str] = []
+    marks: list[Mark] = []
+    anchors: dict[str, int] = {}
+    at = 0
+    for block in blocks:
+        for anchor in block.anchors:
+            anchors.setdefault(anchor, at)
+        if block.level:
+            marks.append(Mark(at, at + len(block.text), block.level, block.text))
+        pieces.append(block.text)
+        at += len(block.text) + len(_GAP)
+    return MarkedText(_GAP.join(pieces), tuple(marks), anchors)
+
+
+def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:
+    """The chapters by the first of the sources that marks two or more, else by what the text looks like."""
+    for marks in sources:
+        chapters = nested(text, _headings(text, marks))
+        if len(chapters) >= 2:
+            return chapters
+    return find_chapters(text)
+
+
+def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
+    marks = [mark for mark in marks if not _NOT_A_CHAPTER.fullmatch(clean(mark.label))]
+    read = [_counted(mark) for mark in marks]
+    depths = Counter(mark.depth for mark in marks)
+    chapters = [
+        mark.depth for mark, heading in zip(marks, read, strict=True) if heading and heading.level >= ACT
+    ]
+    # The depth that most chapters are at; the shallower of two that have as many.
+    chapters_at = min(depths, key=lambda depth: (-chapters.count(depth), -depths[depth], depth), default=1)
+    headings: list[Heading] = []
+    for mark, heading in zip(marks, read, strict=True):
+        before = headings[-1] if headings else None
+        adjacent = before is not None and mark.start - before.end <= _SUBTITLE_GAP
+        if heading:
+            headings.append(heading)
+        elif mark.depth > chapters_at:
+            if before is not None and adjacent and before.number:
+                headings[-1] = replace(before, end=mark.end, title=f"{before.title}: {clean(mark.label)}")
+        elif mark.depth == chapters_at or depths[mark.depth] > 1:
+            level = CHAPTER if mark.depth == chapters_at else STORY
+            headings.append(Heading(mark.start, mark.end, level, TITLE, None, clean(mark.label)))
+    return headings
+
+
+def _counted(mark: Mark) -> Heading | None:
+    """The heading that a mark's label spells: a numbered one, a known phrase, or a numeral alone."""
+    label = mark.label.strip()
+    found = [*divisions(label), *named_headings(label)]
+    if found:
+        return replace(found[0], start=mark.start, end=mark.end)
+    match = re.fullmatch(r"(\d{1,3}|[IVXLC]+)(?:[.:)\s\u2014-]+(.*))?", label, re.S)
+    number = numeral(match[1]) if match else None
+    if match is None or not number:
+        return None
+    return Heading(mark.start, mark.end, CHAPTER, "numeral", number, clean(label))

@@ -1,0 +1,1 @@
+"""Where books come from: files, folders, addresses, Project Gutenberg."""

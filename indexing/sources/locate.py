@@ -1,0 +1,165 @@
+"""Where books come from: a file, a folder of files, an address, or a number of Project Gutenberg."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from indexing.errors import SourceError
+from indexing.formats.media_type import FOLDER_SUFFIXES, media_of
+from indexing.ids import slug
+from indexing.sources.fetch import LARGEST_FILE, Fetched, Missing, Web, save
+
+DEFAULT_MIRROR = "https://www.gutenberg.org"
+_GUTENBERG = "gutenberg:"
+
+
+class FetchSettings(Protocol):
+    """What of the service's settings fetching needs."""
+
+    @property
+    def cache(self) -> Path:
+        """The folder where fetched books are kept."""
+        ...
+
+    @property
+    def gutenberg_mirror(self) -> str:
+        """The address that ``gutenberg:ID`` is fetched from."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One book to be read: a path, an address or ``gutenberg:ID`` as ``name``.
+
+    ``fetch`` gets its bytes when called, not before, and raises ``SourceError`` where it cannot. A
+    source can be sent to another process.
+    """
+
+    name: str
+    suggested_id: str
+    fetch: Callable[[], Fetched]
+
+
+def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0) -> Iterator[Source]:
+    """The books at ``place``, in order of their paths; nothing is read or fetched yet.
+
+    In a folder these are the files with a known suffix, at any depth, those with a leading dot left
+    out; their suggested ids differ. Without ``settings`` addresses are cached in the platform's
+    cache folder. ``delay_s`` is the pause between two requests. Raises ``SourceError`` where there
+    is nothing.
+    """
+    if place.lower().startswith(_GUTENBERG):
+        number = place[len(_GUTENBERG) :].strip()
+        if not re.fullmatch(r"[1-9][0-9]{0,6}", number):
+            raise SourceError(
+                f"{place!r} is no book of Project Gutenberg; wanted a number, as in gutenberg:1342"
+            )
+        mirror = DEFAULT_MIRROR if settings is None else settings.gutenberg_mirror
+        fetch = partial(_fetch_gutenberg, int(number), mirror.rstrip("/"), _web(settings, delay_s))
+        yield Source(f"{_GUTENBERG}{number}", f"gutenberg-{number}", fetch)
+    elif re.match(r"https?://", place, re.I):
+        parts = urlsplit(place)
+        stem = Path(unquote(parts.path)).stem
+        yield Source(place, slug(stem or parts.netloc), partial(Web.get, _web(settings, delay_s), place))
+    elif re.match(r"[a-z][a-z0-9+.-]+://", place, re.I):
+        raise SourceError(
+            f"{place} cannot be fetched; wanted a path, an http or https address, or gutenberg:ID"
+        )
+    else:
+        yield from _find_files(Path(place).expanduser())
+
+
+def _find_files(path: Path) -> Iterator[Source]:
+    if not path.exists():
+        raise SourceError(f"{path} does not exist; wanted a file, a folder, an address or gutenberg:ID")
+    if not path.is_dir():
+        yield Source(str(path), slug(path.stem), partial(_read_file, path))
+        return
+    paths = sorted(_walk(path))
+    if not paths:
+        raise SourceError(f"{path} holds no books; wanted files that end in {', '.join(FOLDER_SUFFIXES)}")
+    for file, id in zip(paths, _distinct_ids([file.relative_to(path) for file in paths]), strict=True):
+        yield Source(str(file), id, partial(_read_file, file))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for at, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            if not name.startswith(".") and Path(name).suffix.lower() in FOLDER_SUFFIXES:
+                yield Path(at) / name
+
+
+def _distinct_ids(paths: list[Path]) -> list[str]:
+    """An id for each path: the file's name, and as much more of the path as tells it from the others."""
+    forms: tuple[Callable[[Path], str], ...] = (
+        lambda path: slug(path.stem),
+        lambda path: slug("-".join(path.with_suffix("").parts)),
+        lambda path: slug("-".join(path.parts)),
+        lambda path: f"{slug(path.stem)[:100]}-{hashlib.sha256(path.as_posix().encode()).hexdigest()[:8]}",
+    )
+    ids: dict[Path, str] = {}
+    for form in forms:
+        made = {path: form(path) for path in paths if path not in ids}
+        times = Counter([*made.values(), *ids.values()])
+        ids |= {path: id for path, id in made.items() if times[id] == 1}
+    return [ids[path] for path in paths]
+
+
+def _read_file(path: Path) -> Fetched:
+    try:
+        if not path.is_file():
+            raise SourceError(f"{path} is no regular file; wanted a text file, an HTML page or an EPUB")
+        if path.stat().st_size > LARGEST_FILE:
+            raise SourceError(f"{path} is larger than {LARGEST_FILE // 2**20} MB; wanted a book")
+        return Fetched(path.read_bytes())
+    except OSError as error:
+        raise SourceError(
+            f"{path} cannot be read ({error.strerror or error}); check its permissions"
+        ) from error
+
+
+def _fetch_gutenberg(number: int, mirror: str, web: Web) -> Fetched:
+    """The plain text of a Gutenberg book, from the cache or the first place of the mirror that has it."""
+    cached = web.cache / "gutenberg" / f"{number}.txt"
+    if cached.is_file():
+        return Fetched(cached.read_bytes(), "text/plain")
+    folders = "/".join(str(number)[:-1]) or "0"  # the layout of mirrors: 1342 lies in 1/3/4/1342
+    problem = SourceError(f"gutenberg:{number} is not at {mirror}; check the number, or name another mirror")
+    for path in (
+        f"cache/epub/{number}/pg{number}.txt",
+        f"files/{number}/{number}-0.txt",
+        f"files/{number}/{number}-8.txt",
+        f"files/{number}/{number}.txt",
+        f"{folders}/{number}/{number}-0.txt",
+        f"{folders}/{number}/{number}.txt",
+    ):
+        address = f"{mirror}/{path}"
+        try:
+            fetched = web.get(address)
+            media_of(address, fetched.data, fetched.content_type)
+        except Missing:
+            continue
+        except SourceError as error:
+            problem = error
+            continue
+        save(cached, fetched.data)
+        return Fetched(fetched.data, "text/plain")
+    raise problem
+
+
+def _web(settings: FetchSettings | None, delay_s: float) -> Web:
+    if settings is not None:
+        return Web(settings.cache, delay_s)
+    import platformdirs
+
+    return Web(platformdirs.user_cache_path("storyqa"), delay_s)

@@ -1,0 +1,1 @@
+"""Readers without a trained model: similarity, overlap and chance."""

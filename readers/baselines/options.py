@@ -1,0 +1,55 @@
+"""What stands after an IR reader's name: ``ir-rouge-l@span=4,query=answer``, ``ir-cosine:PATH@span=8``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from encoders.errors import ModelError
+
+SPANS = ("sentence", "answer")  # or a number of tokens
+QUERIES = ("question", "answer")
+TIES = ("first", "random")
+MOST_TOKENS = 100
+_OPTIONS = re.compile(r"@([^@/=]+=[^@/]*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which spans are compared with which query; ``span`` is one of ``SPANS`` or a number of tokens.
+
+    ``ties`` says which of the spans that are equally similar is taken: the earliest, or any.
+    """
+
+    span: str
+    query: str
+    path: str | None
+    ties: str = "first"
+
+
+def parse(name: str, argument: str | None, span: str, takes_path: bool = False) -> Options:
+    """The options in ``argument``; raises ``ModelError`` for what is none.
+
+    The ``span`` is that of an answer's length where the query is the answer and none is named.
+    """
+    argument = argument or ""
+    match = _OPTIONS.search(argument)
+    path = argument[: match.start()] if match else argument
+    given = dict(part.partition("=")[::2] for part in match[1].split(",")) if match else {}
+    form = f"{name}{':PATH' if takes_path else ''}@span=4,query=answer"
+    if path and not takes_path:
+        raise ModelError(f"the reader {name!r} has no model, so {path!r} means nothing; write {form}")
+    if unknown := given.keys() - {"span", "query", "ties"}:
+        raise ModelError(f"{name!r} has no option {min(unknown)!r}; wanted span, query or ties, as in {form}")
+    query = given.get("query", "question")
+    if query not in QUERIES:
+        raise ModelError(f"query={query} for {name!r}; wanted {' or '.join(QUERIES)}")
+    span = given.get("span", "answer" if query == "answer" else span)
+    if span not in SPANS and not (span.isascii() and span.isdigit() and 1 <= int(span) <= MOST_TOKENS):
+        raise ModelError(f"span={span} for {name!r}; wanted 1 to {MOST_TOKENS} tokens, {' or '.join(SPANS)}")
+    if span == "answer" and query != "answer":
+        raise ModelError(f"span=answer for {name!r} needs query=answer: a question does not tell the length")
+    ties = given.get("ties", "first")
+    if ties not in TIES:
+        raise ModelError(f"ties={ties} for {name!r}; wanted {' or '.join(TIES)}")
+    return Options(span, query, path or None, ties)

@@ -1,0 +1,120 @@
+"""How likely an answer is right: a logistic model of what the readers say of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from encoders.errors import ModelError
+
+WEIGHTS = "judge.json"
+MARGIN = 0.05  # of ROUGE-L
+ABOUT = ("feel", "will")  # what is felt or will be stands in few stories word for word
+ASKED = ("why", "how", "who", "what", "where", "when", "which")
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of a candidate answer before anybody tells whether it is right.
+
+    ``f1_spans`` and ``f1_written`` are the word F1 it is expected to have against the span reader's and
+    the generator's candidates, ``log_probability`` the generator's per token, ``relevance`` the
+    log-odds that the best window answers the question at all, and ``own_relevance`` that of the
+    passage it rests on; ``certainty`` is the probability of the likeliest span. ``alone`` is how many
+    words were read if they were one passage, None if there were several.
+    """
+
+    written: bool
+    words: int
+    f1_spans: float
+    f1_written: float
+    log_probability: float
+    relevance: float
+    own_relevance: float
+    certainty: float
+    alone: int | None
+
+    def features(self, question: str) -> dict[str, float]:
+        """The model's inputs by name."""
+        asked = question.lower().rstrip("? ").split()
+        kind = next((word for word in asked if word in ASKED), "other")
+        written = float(self.written)
+        found = {
+            "written": written,
+            "log_words": math.log1p(self.words),
+            "logit_f1_spans": logit(self.f1_spans),
+            "logit_f1_written": logit(self.f1_written),
+            "log_probability": max(self.log_probability, -8.0),
+            "relevance": max(-8.0, min(8.0, self.relevance)),
+            "own_relevance": max(-8.0, min(8.0, self.own_relevance)),
+            "logit_certainty": logit(self.certainty),
+            f"asked_{kind}": 1.0,
+            f"written_asked_{kind}": written,
+            "written_log_words": written * math.log1p(self.words),
+            "written_logit_f1_spans": written * logit(self.f1_spans),
+            "written_log_probability": written * max(self.log_probability, -8.0),
+        }
+        for word in ABOUT:
+            if word in asked:
+                found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
+        if self.alone is not None:
+            found |= {"alone": 1.0, "log_alone": math.log1p(self.alone)}
+        return {name: value for name, value in found.items() if value}
+
+
+def logit(probability: float) -> float:
+    """log p / (1 - p), p kept away from 0 and 1."""
+    p = min(max(probability, 0.005), 0.995)
+    return math.log(p / (1 - p))
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """p = 1 / (1 + exp(-(intercept + sum_i w_i f_i)))."""
+
+    intercept: float
+    weights: Mapping[str, float]
+
+    def __call__(self, features: Mapping[str, float]) -> float:
+        """The probability; features without a weight play no part."""
+        z = self.intercept + math.fsum(
+            self.weights.get(name, 0.0) * value for name, value in features.items()
+        )
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """``worth``: the ROUGE-L an answer is expected to have; ``right``: the probability of 0.5 or more."""
+
+    worth: Logistic
+    right: Logistic
+
+
+@lru_cache
+def load_judges(folder: str | None = None) -> Mapping[str, Judge]:
+    """The judges by reader, shipped or from a folder. Raises ModelError where they cannot be read."""
+    path = Path(str(files("readers.weights") if folder is None else folder)) / WEIGHTS
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            reader: Judge(*(Logistic(**judge[name]) for name in ("worth", "right")))
+            for reader, judge in stored["judges"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} cannot be read ({error}); fit it again or reinstall storyqa") from error
+
+
+def choose(worth: Sequence[float], written: Sequence[bool]) -> int:
+    """The position of the answer to give: the first span, or the first written one if it is worth more.
+
+    By ``MARGIN`` at least: the judge is not so sure of itself. There must be one candidate.
+    """
+    firsts = [written.index(kind) for kind in (False, True) if kind in written]
+    span, *others = firsts
+    return others[0] if others and worth[others[0]] > worth[span] + MARGIN else span

@@ -1,0 +1,1 @@
+"""Models of the user's own: Hugging Face folders and chat endpoints."""

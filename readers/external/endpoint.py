@@ -1,0 +1,229 @@
+"""An OpenAI-compatible server asked over HTTP, within limits of time, size and patience."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from encoders.errors import ModelError
+from readers.errors import EndpointError
+
+if TYPE_CHECKING:
+    import httpx
+
+Result = TypeVar("Result")
+
+PATH = "/chat/completions"
+CONNECT_S = 5.0
+LARGEST = 2**20  # bytes of one reply
+AT_ONCE = 4  # requests
+TRIES = 3
+LONGEST_PAUSE_S = 10.0  # between two tries, whatever the server asks for
+_BUSY = (408, 429, 502, 503, 504)
+_AGAIN = (*_BUSY, 500)  # which may be the fault of one question
+_ADVICE = {
+    400: "the question may be too long for the model's context",
+    401: "check the key",
+    403: "check the key",
+    404: "check the address and the model's name",
+}
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Endpoint:
+    """The server at ``url``, such as ``http://127.0.0.1:8000/v1``; may be used from several threads.
+
+    ``timeout_s`` is the limit on one request, all tries and pauses included; the first pause takes
+    ``pause_s``, each further one twice as long. A server that could not be reached, stalled or was
+    too busy is left alone for ``cool_s``, in which questions fail at once: the one thread that asks
+    also serves other readers. Raises ``ModelError`` for an address or key that cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        timeout_s: float = 120.0,
+        *,
+        pause_s: float = 0.5,
+        cool_s: float = 5.0,
+    ) -> None:
+        import httpx
+
+        wanted = "wanted one such as http://127.0.0.1:8000/v1"
+        try:
+            parsed = httpx.URL(url.strip())
+            host, port = parsed.host, parsed.port
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise ModelError(f"{url!r} is no address ({error}); {wanted}") from None
+        if parsed.scheme not in ("http", "https") or not host or not 0 < (port or 80) < 65536:
+            raise ModelError(f"{url!r} is no http or https address; {wanted}")
+        if parsed.userinfo or parsed.query or parsed.fragment:
+            raise ModelError(
+                f"the address of {host!r} holds more than scheme, host, port and path; {wanted}, "
+                "and the key by itself (STORYQA_CHAT_KEY)"
+            )
+        self.url = str(parsed).rstrip("/").removesuffix(PATH)
+        self._key = (key or "").strip()
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise ModelError(f"the key for {self.url} holds characters that no HTTP header can; check it")
+        self._timeout_s, self._pause_s, self._cool_s = timeout_s, pause_s, cool_s
+        # Proxies are for what is out on the network, never for a server on this machine.
+        self._trust_env = host not in _LOOPBACK
+        self._failed: tuple[float, str] | None = None
+
+    def ask(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The JSON object that answers each of ``bodies``, a few asked at a time.
+
+        A busy or failing server is asked ``TRIES`` times. Raises ``EndpointError`` for the first
+        body that fails for good; the others are given up then.
+        """
+        failed = self._failed
+        if failed is not None and time.monotonic() < failed[0]:
+            raise EndpointError(f"{failed[1]} (a moment ago; not asked again yet)", passing=True)
+        try:
+            replies = _run(self._ask_all([json.dumps(body).encode("ascii") for body in bodies]))
+        except EndpointError as error:
+            if error.passing:
+                self._failed = time.monotonic() + self._cool_s, str(error)
+            raise
+        self._failed = None
+        return replies
+
+    async def _ask_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]]:
+        import httpx
+
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "storyqa"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        seats = asyncio.Semaphore(AT_ONCE)
+        async with httpx.AsyncClient(
+            headers=headers, timeout=httpx.Timeout(None, connect=CONNECT_S), trust_env=self._trust_env
+        ) as client:
+
+            async def ask(body: bytes) -> dict[str, Any]:
+                async with seats:
+                    return await self._ask_one(client, body)
+
+            try:
+                async with asyncio.TaskGroup() as group:
+                    tasks = [group.create_task(ask(body)) for body in bodies]
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    async def _ask_one(self, client: httpx.AsyncClient, body: bytes) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                pause_s = self._pause_s
+                for _ in range(TRIES - 1):
+                    try:
+                        return await self._try(client, body)
+                    except _Again as again:
+                        await asyncio.sleep(min(again.wait_s or pause_s, LONGEST_PAUSE_S))
+                        pause_s *= 2
+                try:
+                    return await self._try(client, body)
+                except _Again as again:
+                    raise again.error from again.__cause__
+        except TimeoutError:
+            raise EndpointError(
+                f"{self.url} did not answer within {self._timeout_s:g} s; ask again later, ask for fewer "
+                "passages, or allow it more time (STORYQA_CHAT_TIMEOUT_S)",
+                passing=True,
+            ) from None
+
+    async def _try(self, client: httpx.AsyncClient, body: bytes) -> dict[str, Any]:
+        """Raises ``_Again`` where another try may help and ``EndpointError`` where it does not."""
+        import httpx
+
+        data = bytearray()
+        try:
+            async with client.stream("POST", self.url + PATH, content=body) as response:
+                async for chunk in response.aiter_raw():  # as sent: nothing is unpacked to another size
+                    data += chunk
+                    if len(data) > LARGEST:
+                        raise EndpointError(
+                            f"{self.url} answered with more than {LARGEST:,} bytes; it is no chat endpoint"
+                        )
+        except (httpx.ConnectError, httpx.ConnectTimeout, OSError, UnicodeError) as error:
+            why = str(error) or f"no connection within {CONNECT_S:g} s"
+            raise _Again(
+                EndpointError(
+                    f"{self.url} cannot be reached ({why}); start the server there, or name another",
+                    passing=True,
+                )
+            ) from error
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise _Again(
+                EndpointError(f"{self.url} broke off its answer ({why}); see its log", passing=True)
+            ) from error
+        if not response.is_success:
+            raise self._refusal(response, bytes(data))
+        try:
+            reply = json.loads(data)
+        except (ValueError, RecursionError):
+            reply = None
+        if not isinstance(reply, dict):
+            raise EndpointError(
+                f"{self.url} answered no JSON object but {self._excerpt(bytes(data)) or 'nothing'!r}; "
+                "wanted an OpenAI-compatible endpoint, whose address usually ends in /v1"
+            )
+        return reply
+
+    def _refusal(self, response: httpx.Response, data: bytes) -> Exception:
+        status = response.status_code
+        said = self._excerpt(data)
+        advice = "see its log" if status >= 500 else _ADVICE.get(status, "check the address")
+        if response.has_redirect_location:
+            advice = f"name the address that it leads to, {response.headers['Location'][:200]!r}"
+        error = EndpointError(
+            f"{self.url} answered {status}{f' ({said})' if said else ''}; {advice}",
+            passing=status in _BUSY,
+            status=status,
+        )
+        return _Again(error, _seconds(response.headers.get("Retry-After"))) if status in _AGAIN else error
+
+    def _excerpt(self, data: bytes) -> str:
+        """What an error's body says, on one line, without the key that some servers repeat."""
+        said: Any = data[:2000].decode("utf-8", errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(data)
+        for name in ("error", "message", "detail"):
+            if isinstance(said, dict) and name in said:
+                said = said[name]
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        if self._key:
+            text = text.replace(self._key, "***")
+        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return line[:200] + ("…" if len(line) > 200 else "")
+
+
+class _Again(Exception):
+    """A failure after which another try may help; ``wait_s`` is what the server asked for."""
+
+    def __init__(self, error: EndpointError, wait_s: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait_s = wait_s
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """The seconds of a ``Retry-After``; None for dates, which a bounded pause need not understand."""
+    return float(retry_after) if retry_after and retry_after.isdecimal() and retry_after.isascii() else None
+
+
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    """``work`` done, also where this thread runs an event loop already, as notebooks do."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()

@@ -1,0 +1,1 @@
+"""Neural readers trained from nothing: one file a model, net and reader together."""

@@ -1,0 +1,82 @@
+"""The file of a model that needs no backbone: tensors in fp16, its vocabulary, what it was trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from encoders.adapters import file_hash
+from encoders.errors import ModelError
+from readers.neural.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import torch
+
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """``sizes`` are the keywords that the model is made with, beside the number of words it knows."""
+
+    sizes: Mapping[str, int]
+    vocabulary: Vocabulary
+    tensors: Mapping[str, torch.Tensor]
+    trained_on: str
+    version: str | None = None
+
+    def into(self, model: torch.nn.Module) -> None:
+        """Give the model these weights; raises ModelError where they do not fit."""
+        try:
+            model.load_state_dict({name: tensor.float() for name, tensor in self.tensors.items()})
+        except RuntimeError as error:
+            raise ModelError(f"the weights do not fit ({error}); train the model again") from error
+
+    def save(self, path: Path, settings: Mapping[str, Any]) -> Path:
+        """Write the file, with the settings of the run that made it."""
+        from safetensors.torch import save_file
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        info = {
+            "sizes": json.dumps(dict(self.sizes)),
+            "words": json.dumps(self.vocabulary.words, ensure_ascii=False),
+            "trained_on": self.trained_on,
+            "settings": json.dumps(dict(settings)),
+        }
+        halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in self.tensors.items()}
+        save_file(halves, path, metadata=info)
+        return path
+
+
+def load(name: str, argument: str | None) -> Weights:
+    """The shipped weights of the reader ``name``, or those that training left in the folder ``argument``.
+
+    Raises ModelError where there are none, or none of such a model.
+    """
+    folder = Path(str(files("readers.weights"))) if argument is None else Path(argument)
+    return read(folder / f"{name}{SUFFIX}", f"storyqa train {name} --data DATA --out {argument or 'FOLDER'}")
+
+
+def read(path: Path, remedy: str) -> Weights:
+    """The weights in a file; raises ModelError, which names the ``remedy``, for a file that is none."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise ModelError(f"{path} does not exist; train it: {remedy}")
+    try:
+        with safe_open(path, "pt") as file:
+            info = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+        return Weights(
+            json.loads(info["sizes"]),
+            Vocabulary(json.loads(info["words"])),
+            tensors,
+            info["trained_on"],
+            file_hash(path)[:12],
+        )
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read ({error!r}); train it again: {remedy}") from error

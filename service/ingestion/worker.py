@@ -1,0 +1,121 @@
+"""The process that indexes uploads: one book after the other, and none of its weight on the answering."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from indexing.build import BuildSettings, IdTaken, build_book
+from indexing.errors import SourceError
+from indexing.formats.read import read_book
+from indexing.sources.locate import find
+from indexing.store import IndexStore
+from service.ingestion.jobs import Job, Jobs
+from text.errors import StoryQAError
+
+log = logging.getLogger(__name__)
+
+# The longest novels have ten million; a book of more is taken for an attempt to fill the memory.
+MOST_CHARACTERS = 20_000_000
+_IDLE_S = 60.0  # then the process ends and gives the memory of the encoder back
+_LOOK_S = 0.5
+_TELL_S = 0.2
+_NICENESS = 10
+
+
+def main() -> None:
+    """``python -m service.ingestion.worker FOLDER STORE``, as ``Indexer`` starts it."""
+    folder, store = map(Path, sys.argv[1:])
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("indexing").setLevel(logging.INFO)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with (folder / "indexer.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return  # another service's process was quicker
+        _stand_back()
+        work(Jobs(folder), IndexStore(store), _IDLE_S)
+
+
+def work(jobs: Jobs, store: IndexStore, idle_s: float) -> None:
+    """Do all jobs there are, and those that come until none has come for ``idle_s``."""
+    jobs.begin_again()
+    since = time.monotonic()
+    while time.monotonic() - since < idle_s:
+        job = jobs.begin()
+        if job is None:
+            time.sleep(_LOOK_S)
+            continue
+        try:
+            _index(job, jobs, store)
+        except (StoryQAError, OSError, MemoryError) as error:
+            log.error("%s: %s", job.name, error)
+            jobs.fail(job.id, _told(error, jobs.upload(job.id)))
+        except Exception as error:
+            log.exception("indexing %s failed", job.name)
+            jobs.fail(job.id, f"an unexpected {type(error).__name__}; the server's log has more")
+        else:
+            jobs.finish(job.id)
+        since = time.monotonic()
+
+
+def _stand_back() -> None:
+    """Whoever waits for an answer goes first, and half of the processor stays theirs."""
+    import torch
+
+    os.nice(_NICENESS)
+    torch.set_num_threads(max(1, torch.get_num_threads() // 2))
+
+
+def _index(job: Job, jobs: Jobs, store: IndexStore) -> None:
+    """Put the job's book on the shelf, in place of the one of that id if there is one."""
+    [source] = find(str(jobs.upload(job.id)))
+    book = read_book(replace(source, name=job.name), job.book_id, job.title)
+    if len(book.text) > MOST_CHARACTERS:
+        raise SourceError(
+            f"{job.name} has {len(book.text):,} characters; wanted at most {MOST_CHARACTERS:,}: split it"
+        )
+    tell = _teller(job, jobs)
+    try:
+        build_book(book, BuildSettings(), store, on_progress=tell)
+    except IdTaken:  # by a book from elsewhere, which whoever sent this one wants to be replaced
+        build_book(book, BuildSettings(), store, force=True, on_progress=tell)
+
+
+def _teller(job: Job, jobs: Jobs) -> Callable[[int, int], None]:
+    last = -_TELL_S
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _TELL_S:
+            last = time.monotonic()
+            jobs.progress(job.id, done / max(1, total))
+
+    return tell
+
+
+def _told(error: Exception, upload: Path) -> str:
+    """What the uploader is told: what is wrong with the book, and nothing of where it lay."""
+    if isinstance(error, MemoryError):
+        return "there is too little memory to index this book; split it, or try again later"
+    if isinstance(error, OSError):
+        why = error.strerror or error  # numpy raises some without
+        return f"the book could not be written to the store ({why}); make room and send it again"
+    return str(error).replace(str(upload), "the upload")
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What every command prints: JSON for machines, tables and progress for people."""

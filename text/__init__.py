@@ -1,0 +1,1 @@
+"""Strings in; code points, tokens, sentences, spans and their overlap out: no model, no file."""

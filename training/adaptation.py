@@ -1,0 +1,73 @@
+"""A backbone that can be trained: low-rank adapters beside its layers, or the layers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+from encoders.adapters import DOWN, UP
+from encoders.backbone import load_backbone
+from encoders.errors import ModelError
+from evaluation.metrics.overlap import MissingExtra
+
+ADAPTED = ("query", "key", "value", "dense")  # every linear map of a layer
+SCALE = 2  # alpha / rank
+
+
+class Adaptable:
+    """The shared backbone with ``rank`` low-rank adapters per linear map, or all layers trained for rank 0.
+
+    Adapters: Hu et al. 2021, by ``peft``. Embeddings stay as they are: they are shared with every
+    other model of the process, and half of the backbone's size.
+    """
+
+    def __init__(self, rank: int, start: Mapping[str, torch.Tensor] | None = None) -> None:
+        """``start`` replaces parameters of the backbone before it is adapted."""
+        self.rank = rank
+        backbone = load_backbone(start)
+        self.model: Any
+        if rank:
+            if find_spec("peft") is None:
+                raise MissingExtra("training adapters needs peft; install: pip install 'storyqa[train]'")
+            from peft import LoraConfig, inject_adapter_in_model
+
+            config = LoraConfig(
+                r=rank, lora_alpha=SCALE * rank, lora_dropout=0.0, target_modules=list(ADAPTED)
+            )
+            self.model = inject_adapter_in_model(config, backbone)
+        else:
+            for parameter in backbone.encoder.layer.parameters():
+                # A copy: the pretrained values are shared with every other model of the process.
+                parameter.data = parameter.data.clone()
+                parameter.requires_grad_(True)
+            self.model = backbone
+
+    def parameters(self) -> list[torch.nn.Parameter]:
+        """What is trained."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """What is trained, named as ``encoders.adapters.overlay`` reads it."""
+        found = {}
+        for name, parameter in self.model.named_parameters():
+            if not parameter.requires_grad:
+                continue
+            tensor = parameter.detach()
+            for theirs, ours in ((".lora_A.default.weight", DOWN), (".lora_B.default.weight", UP)):
+                if name.endswith(theirs):
+                    name = name.removesuffix(theirs) + ours
+                    # The scale goes into one of the two, so that nobody has to know it to add them up.
+                    tensor = tensor * SCALE if ours == UP else tensor
+            found[name] = tensor
+        return found
+
+    def begin_with(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Set what is trained; raises ModelError for a name or a shape that is not trained here."""
+        own = dict(self.model.named_parameters())
+        for name, tensor in tensors.items():
+            if name not in own or own[name].shape != tensor.shape:
+                raise ModelError(f"the weights to start from have {name}, which this run does not train")
+            own[name].data.copy_(tensor)

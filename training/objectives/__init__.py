@@ -1,0 +1,1 @@
+"""What each model learns: one file a model."""

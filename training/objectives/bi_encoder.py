@@ -1,0 +1,155 @@
+"""Trains the retriever's encoder: a question beside the windows of the text it was asked about."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from encoders.backbone import load_tokenizer
+from encoders.batches import batches
+from encoders.bi_encoder import LONGEST, mean_pool
+from encoders.device import pick_device
+from training.adaptation import Adaptable
+from training.contrastive_batches import (
+    QUESTIONS_OF_A_BOOK,
+    Board,
+    board_of_article,
+    board_of_book,
+    board_of_tales,
+    pairs_of,
+    rivals_of,
+)
+from training.corpora.corpus import ARTICLES, FAIRYTALES, STORIES, Library, Work
+from training.retrieval_validation import retrieval_scores
+
+ENCODED = 8192  # tokens in one pass of the encoder
+
+
+@dataclass(frozen=True, slots=True)
+class DenseTraining:
+    """What a run depends on, beside its data.
+
+    ``rank`` is that of the adapters, 0 for training whole layers; ``articles`` is how many batches
+    are of SQuAD's articles. A question is drawn to the windows that answer it with ``temperature``.
+    """
+
+    seed: int = 13
+    rank: int = 16
+    rate: float = 4e-4
+    passes: int = 2
+    articles: int = 80
+    book_passes: int = 1
+    mined: bool = True
+    temperature: float = 0.05
+    chunk: int = 8
+
+
+def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Mean over questions of -log sum over right windows of softmax(similarity / temperature).
+
+    ``similarity`` and the mask ``right`` have shape (questions, windows). All other windows are
+    negatives (in-batch softmax: Karpukhin et al. 2020, equation 2), and which of a passage's
+    windows answers is left open: the marginal over all of them.
+    """
+    scaled = similarity.float() / temperature
+    marginal = scaled.masked_fill(~right, -1e9).logsumexp(1)
+    return (scaled.logsumexp(1) - marginal).mean()
+
+
+class DenseTask:
+    """Fine-tunes the encoder on a library (a ``training.trainer.Task``)."""
+
+    chosen_by: Sequence[str] = ()
+
+    def __init__(self, settings: DenseTraining, library: Library) -> None:
+        self._settings = settings
+        self.settings: Mapping[str, Any] = asdict(settings)
+        self.data = library.describe()
+        self.device = pick_device()
+        torch.manual_seed(settings.seed)
+        self._tokenizer = load_tokenizer()
+        self.backbone = Adaptable(settings.rank)
+        self.backbone.model.to(self.device)
+        self._held_out = [work for work in library.held_out if work.kind == FAIRYTALES]
+        self._boards = self._order(library)
+        self.chunks = -(-len(self._boards) // settings.chunk)
+
+    def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
+        """See ``Task.groups``."""
+        return [(self.backbone.parameters(), self._settings.rate)]
+
+    def _order(self, library: Library) -> list[tuple[tuple[Work, ...], int]]:
+        """The works of every batch, and a seed for what is drawn from them."""
+        rng = random.Random(self._settings.seed)
+        tales, articles, books = (library.of(kind) for kind in (FAIRYTALES, ARTICLES, STORIES))
+        rivals = rivals_of(tales) if self._settings.mined and len(tales) > 1 else {}
+        order: list[tuple[Work, ...]] = []
+        for _ in range(self._settings.passes):
+            order += pairs_of(tales, rivals, rng)
+        for _ in range(self._settings.articles if articles else 0):
+            order.append((rng.choice(articles),))
+        for book in books * self._settings.book_passes:
+            order += [(book,)] * -(-len(book.asked) // QUESTIONS_OF_A_BOOK)
+        rng.shuffle(order)
+        return [(works, rng.randrange(2**32)) for works in order]
+
+    def batches(self, chunk: int) -> Iterator[Board]:
+        """See ``Task.batches``."""
+        first = chunk * self._settings.chunk
+        for works, seed in self._boards[first : first + self._settings.chunk]:
+            rng = random.Random(seed)
+            kind = works[0].kind
+            if kind == FAIRYTALES:
+                board = board_of_tales(works)
+            else:
+                board = (board_of_article if kind == ARTICLES else board_of_book)(works[0], rng)
+            if board.questions:
+                yield board
+
+    def losses(self, batch: Board) -> Mapping[str, torch.Tensor]:
+        """See ``Task.losses``."""
+        vectors = self._encode([*batch.questions, *batch.windows])
+        asked = len(batch.questions)
+        similarity = vectors[:asked] @ vectors[asked:].T
+        right = torch.zeros(similarity.shape, dtype=torch.bool, device=self.device)
+        for row, windows in enumerate(batch.right):
+            right[row, list(windows)] = True
+        return {"contrastive": contrastive_loss(similarity, right, self._settings.temperature)}
+
+    def _encode(self, texts: Sequence[str]) -> torch.Tensor:
+        """Unit vectors of shape (texts, width), in order."""
+        ids = [
+            e.ids if len(e.ids) <= LONGEST else [*e.ids[: LONGEST - 1], e.ids[-1]]
+            for e in self._tokenizer.encode_batch(list(texts))
+        ]
+        rows: list[torch.Tensor | None] = [None] * len(ids)
+        for batch in batches([len(i) for i in ids], ENCODED):
+            inputs = torch.nn.utils.rnn.pad_sequence([torch.tensor(ids[i]) for i in batch], batch_first=True)
+            lengths = torch.tensor([len(ids[i]) for i in batch])
+            mask = (torch.arange(inputs.shape[1]) < lengths[:, None]).long()
+            inputs, mask = inputs.to(self.device), mask.to(self.device)
+            for i, vector in zip(batch, mean_pool(self.backbone.model, inputs, mask), strict=True):
+                rows[i] = vector
+        return torch.stack([row for row in rows if row is not None])
+
+    def validate(self) -> dict[str, float]:
+        """Recall at 1 and 5, and MRR, over the passages of all held-out stories together."""
+        if not self._held_out:
+            return {}
+        return retrieval_scores(self._held_out, self._vectors)
+
+    def _vectors(self, texts: Sequence[str]) -> np.ndarray:
+        found = []
+        with torch.inference_mode():
+            for first in range(0, len(texts), 256):
+                found.append(self._encode(texts[first : first + 256]).float().cpu().numpy())
+        return np.concatenate(found)
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The weights of the encoder, as ``encoders.adapters.overlay`` reads them."""
+        return self.backbone.tensors()

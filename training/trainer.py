@@ -1,0 +1,219 @@
+"""One training run that lives in a folder: the loop, the schedule, checkpoints, and the log of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from encoders.device import pick_dtype
+from text.errors import StoryQAError
+
+WARMUP = 0.05  # share of the run
+SMOOTHING = 0.98  # of the logged losses
+
+Batch = TypeVar("Batch")
+
+
+class RunExists(StoryQAError):
+    """An output folder that holds another run."""
+
+
+class Task(Protocol[Batch]):
+    """What is trained, on what, and how good it has become.
+
+    ``settings`` is all that a run depends on, its ``seed`` among it: two runs with equal settings and
+    data see the same batches. ``data`` tells per kind of text how many works and questions there
+    are. The work is cut into ``chunks``, between which a run can stop and go on. ``chosen_by`` names
+    the scores by each of which the best weights are kept, none where the last ones are.
+    """
+
+    settings: Mapping[str, Any]
+    chosen_by: Sequence[str]
+    data: Mapping[str, tuple[int, int]]
+    chunks: int
+    device: torch.device
+
+    def groups(self) -> Sequence[tuple[Sequence[torch.nn.Parameter], float]]:
+        """What is trained, always in the same order, and the highest learning rate of each group."""
+        ...
+
+    def batches(self, chunk: int) -> Iterable[Batch]:
+        """The batches of one chunk; the same ones whenever it is asked for."""
+        ...
+
+    def losses(self, batch: Batch) -> Mapping[str, torch.Tensor]:
+        """Losses by name, scalars that are summed."""
+        ...
+
+    def validate(self) -> Mapping[str, float]:
+        """Scores on what was held out for choosing; none where nothing was."""
+        ...
+
+
+class Run(Generic[Batch]):
+    """Trains a task with AdamW, a linear warm-up and a linear decay to 0."""
+
+    def __init__(self, task: Task[Batch], out: Path) -> None:
+        self.task, self.out = task, out
+        self.chunk = 0
+        self.seconds = 0.0
+        self.scores: dict[str, float] = {}
+        groups = [(list(parameters), rate) for parameters, rate in task.groups()]
+        self._rates = [rate for _, rate in groups]
+        self._parameters = [parameter for parameters, _ in groups for parameter in parameters]
+        self._optimizer = torch.optim.AdamW(
+            [{"params": parameters} for parameters, _ in groups],
+            betas=(0.9, 0.98),
+            weight_decay=0.01,
+            fused=True,
+        )
+        self._running: dict[str, float] = {}
+        self._best: dict[str, float] = {}
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the state of the run is kept."""
+        return self.out / "checkpoint.safetensors"
+
+    def train(
+        self,
+        on_progress: Callable[[int, int], None] | None = None,
+        save_every_s: float = 240,
+        validations: int = 4,
+    ) -> None:
+        """Train to the end; ``on_progress`` gets chunks done and all chunks.
+
+        The held-out scores are taken ``validations`` times, the last time at the end.
+        """
+        self.out.mkdir(parents=True, exist_ok=True)
+        began, saved = time.monotonic() - self.seconds, time.monotonic()
+        stops = {-(-self.task.chunks * n // validations) for n in range(1, validations + 1)}
+        while self.chunk < self.task.chunks:
+            # What is dropped depends on the chunk alone: a run that goes on drops what it would have.
+            torch.manual_seed(self.task.settings["seed"] + 1_000 * self.chunk)
+            for batch in self.task.batches(self.chunk):
+                self._step(batch)
+            self.chunk += 1
+            if self.chunk in stops:
+                self.scores = dict(self.task.validate())
+                self._keep_best()
+            self.seconds = time.monotonic() - began
+            self._log(with_scores=self.chunk in stops)
+            if on_progress is not None:
+                on_progress(self.chunk, self.task.chunks)
+            if time.monotonic() - saved > save_every_s:
+                self.save()
+                saved = time.monotonic()
+        self.save()
+
+    def _step(self, batch: Batch) -> None:
+        done = min(1.0, (self.chunk + 0.5) / self.task.chunks)
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * min(done / WARMUP, (1 - done) / (1 - WARMUP))
+        device = self.task.device
+        dtype = pick_dtype(device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            losses = self.task.losses(batch)
+        self._optimizer.zero_grad()
+        torch.autograd.backward(torch.stack(list(losses.values())).sum())
+        torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
+        self._optimizer.step()
+        for name, loss in losses.items():
+            before = self._running.get(name, loss.item())
+            self._running[name] = SMOOTHING * before + (1 - SMOOTHING) * loss.item()
+
+    def _log(self, with_scores: bool) -> None:
+        entry: dict[str, object] = {
+            "done": round(self.chunk / self.task.chunks, 6),
+            "losses": {name: round(loss, 5) for name, loss in self._running.items()},
+            "seconds": round(self.seconds),
+        }
+        if with_scores:
+            entry["validation"] = self.scores
+        with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _keep_best(self) -> None:
+        for name in self.task.chosen_by:
+            if self.scores.get(name, -1.0) > self._best.get(name, -1.0):
+                self._best[name] = self.scores[name]
+                info = {"scores": json.dumps(self.scores), "done": str(self.chunk / self.task.chunks)}
+                self._write(self._parameters_now(), self._best_at(name), info)
+
+    def use_best(self, name: str) -> float:
+        """Take the weights of the best score ``name``, and all their scores.
+
+        Returns the share that was done by then; 1, without a change, where nothing was held out.
+        """
+        if name not in self._best:
+            return 1.0
+        with safe_open(self._best_at(name), "pt") as file:
+            info = file.metadata()
+        state = load_file(self._best_at(name))
+        for number, parameter in enumerate(self._parameters):
+            parameter.data.copy_(state[f"model.{number}"])
+        self.scores = json.loads(info["scores"])
+        return float(info["done"])
+
+    def _best_at(self, name: str) -> Path:
+        return self.out / f"best-{name}.safetensors"
+
+    def _parameters_now(self) -> dict[str, torch.Tensor]:
+        return {f"model.{n}": parameter.detach().cpu() for n, parameter in enumerate(self._parameters)}
+
+    @staticmethod
+    def _write(state: Mapping[str, torch.Tensor], path: Path, info: Mapping[str, str]) -> None:
+        """All or nothing, whenever the process is killed."""
+        new = path.with_suffix(".new")
+        save_file({name: tensor.contiguous() for name, tensor in state.items()}, new, metadata=dict(info))
+        new.replace(path)
+
+    def save(self) -> None:
+        """Write the state of the run; a kill at any moment leaves the last one or this one."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        state = self._parameters_now()
+        for number, parameter in enumerate(self._parameters):
+            for key, value in self._optimizer.state.get(parameter, {}).items():
+                state[f"optimizer.{number}.{key}"] = value.cpu()
+        info = {
+            "chunk": str(self.chunk),
+            "seconds": str(self.seconds),
+            "running": json.dumps(self._running),
+            "scores": json.dumps(self.scores),
+            "best": json.dumps(self._best),
+            "settings": json.dumps(self.task.settings),
+        }
+        self._write(state, self.checkpoint, info)
+
+    def resume(self) -> bool:
+        """Go on from the folder's checkpoint, if there is one. Raises RunExists for other settings."""
+        if not self.checkpoint.is_file():
+            return False
+        with safe_open(self.checkpoint, "pt") as file:
+            info = file.metadata()
+        if json.loads(info["settings"]) != json.loads(json.dumps(self.task.settings)):
+            raise RunExists(
+                f"{self.checkpoint} was trained with {info['settings']}; "
+                "give the same options or another --out"
+            )
+        state = load_file(self.checkpoint)
+        for number, parameter in enumerate(self._parameters):
+            parameter.data.copy_(state[f"model.{number}"])
+            entries = {
+                name.rpartition(".")[2]: tensor
+                for name, tensor in state.items()
+                if name.startswith(f"optimizer.{number}.")
+            }
+            if entries:
+                self._optimizer.state[parameter] = entries
+        self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
+        self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
+        self._best = json.loads(info.get("best", "{}"))
+        return True
