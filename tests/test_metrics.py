@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu
 
+from evaluation.metrics import meteor
 from evaluation.metrics.overlap import (
     bleu,
     bleu_statistics,
     exact_match,
-    meteor,
     reciprocal_rank,
     rouge_l,
+    scored,
     token_f1,
 )
 from evaluation.metrics.scoring import Bootstrap
-from evaluation.metrics.tokenise import scored, tokens
+from text.tokens import tokens
 
 ANSWERS = ["The goose counted all of the stars.", "a kettle", "He walked to the mountain, alone", "Osk", ""]
 REFERENCES = [
@@ -32,6 +33,10 @@ REFERENCES = [
     ["Osk", "a tinker called Osk"],
     ["nobody knows", "no one"],
 ]
+
+
+def keys(text: str) -> list[str]:
+    return [token.key for token in tokens(text)]
 
 
 @pytest.mark.parametrize(
@@ -47,15 +52,18 @@ REFERENCES = [
         ("at 9:30, for $2.50 or 1,000 plums", "at 9:30 , for $ 2.50 or 1,000 plums"),
         ("well-known--yet\n unseen", "well-known -- yet unseen"),
         ("I cannot", "i can not"),
+        ("I'd've come at 9 a.m.", "i d ve come at 9 a.m ."),
+        ("a barrel of plums—salted ones", "a barrel of plums — salted ones"),
         ("", ""),
     ],
 )
 def test_tokens_are_lower_case_with_punctuation_apart(text: str, expected: str) -> None:
-    assert " ".join(tokens(text)) == expected
+    assert " ".join(keys(text)) == expected
 
 
 def test_quotation_marks_and_the_shape_of_an_apostrophe_do_not_count() -> None:
-    assert tokens("the baker’s “star”") == tokens('the baker\'s "star"') == tokens("the baker s star")
+    assert keys("the baker’s “star”") == keys('the baker\'s "star"') == keys("the baker s star")
+    assert keys("‘Is it so?’ he asked, ‘is it?’") == keys("Is it so? he asked, is it?")
 
 
 def test_only_the_final_full_stop_is_taken_off() -> None:
@@ -152,12 +160,14 @@ def test_our_tokens_are_those_of_the_datas_own_columns(
 ) -> None:
     columns = ("question", "answer1", "answer2")
     pairs = [(row[c], row[f"{c}_tokenized"]) for row in questions for c in columns]
-    same = sum(tokens(text) == tokenized.lower().split() for text, tokenized in pairs)
+    same = sum(keys(text) == tokenized.lower().split() for text, tokenized in pairs)
     assert same / len(pairs) > 0.999
     path = data_folder / "narrativeqa" / "third_party" / "wikipedia" / "summaries.csv"
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            ours, theirs = tokens(row["summary"]), row["summary_tokenized"].lower().split()
+            # The one difference that is meant: those columns leave "time—asking" whole.
+            theirs = row["summary_tokenized"].replace("—", " — ").lower().split()
+            ours = keys(row["summary"])
             assert abs(len(ours) - len(theirs)) < 0.02 * len(theirs)
 
 

@@ -15,7 +15,6 @@ from pycocoevalcap.rouge.rouge import my_lcs
 
 from encoders.errors import ModelError
 from encoders.word_vectors import Cosine, WordVectors
-from evaluation.metrics import tokenise
 from text.similarity import BETA, Similarity, bleu1, longest_common, rouge_l
 from text.spans import Spans, TokenText
 from text.tokens import tokens
@@ -115,26 +114,8 @@ def test_an_empty_query_is_like_nothing(similarity: Similarity) -> None:
     assert similarity(text, text.whole(), []).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Dorrit, the goose, counts.",
-        "“Who's there?” she asked",
-        "They couldn't and can't",
-        "It ended. Then it began.",
-        "Mr. Thorne and Mrs. B. Thorne",
-        "Wait... (why?)",
-        "at 9:30, for $2.50 or 1,000 plums",
-        "well-known--yet\n unseen",
-        "I'll say we've been to the U.S. before",
-    ],
-)
-def test_tokens_are_those_that_scores_are_counted_on(text: str) -> None:
-    assert [token.key for token in tokens(text)] == tokenise.tokens(text)
-
-
 @settings(deadline=None)
-@given(st.text())
+@given(st.text() | st.text("aZ'’.,:;-5 \n\"`&n"))
 def test_tokens_stand_where_they_say_and_do_not_overlap(text: str) -> None:
     last = 0
     for token in tokens(text):

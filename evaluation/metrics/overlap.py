@@ -1,7 +1,7 @@
 """What an answer is worth: BLEU, ROUGE-L, token F1, exact match and reciprocal ranks.
 
 BLEU and ROUGE-L are counted by pycocoevalcap, the scorer of most papers on NarrativeQA, on the
-tokens of ``evaluation.metrics.tokenise``; F1 and exact match are SQuAD's.
+tokens of ``text.tokens``; F1 and exact match are SQuAD's.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from evaluation.metrics.tokenise import scored
 from text.errors import StoryQAError
+from text.tokens import tokens
 
 if TYPE_CHECKING:
     from typing import Any
@@ -36,6 +36,12 @@ def require_extra() -> None:
     missing = [name for name in ("pycocoevalcap", "matplotlib") if find_spec(name) is None]
     if missing:
         raise MissingExtra(f"evaluation needs {' and '.join(missing)}; install: pip install 'storyqa[eval]'")
+
+
+def scored(text: str) -> str:
+    """The text as scorers are given it: its tokens apart by single spaces, without the final full stop."""
+    keys = [token.key for token in tokens(text)]
+    return " ".join(keys[:-1] if keys[-1:] == ["."] else keys)
 
 
 def rouge_l(answer: str, references: Sequence[str]) -> float:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evaluation.metrics import meteor
-from evaluation.metrics.overlap import bleu, bleu_statistics
-from evaluation.metrics.tokenise import scored
+from evaluation.metrics.overlap import bleu, bleu_statistics, scored
 from evaluation.predictions import Prediction
 
 if TYPE_CHECKING:
