@@ -136,11 +136,12 @@ def _system(
 
 def _index(benchmark: Benchmark, ids: Sequence[str], folder: Path, tell: Tell) -> None:
     """Index the books that the store does not have as they are; what is built stays when this is stopped."""
-    from indexing.build import Job, build_many
+    from indexing.build import BookTask
+    from indexing.build_many import build_many
     from indexing.manifest import BuildSettings
     from indexing.store import IndexStore
 
-    jobs = [Job(id, benchmark.books[id]) for id in ids]
+    jobs = [BookTask(id, benchmark.books[id]) for id in ids]
     tell("indexing", 0, len(jobs))
     workers = 1 if _is_little(benchmark, ids) else None
     for number, outcome in enumerate(build_many(jobs, BuildSettings(), IndexStore(folder), workers), 1):

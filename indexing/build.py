@@ -1,10 +1,9 @@
-"""Books into the store: one, or many in parallel processes, without doing any work twice."""
+"""One book into the store, unless the same build is there already."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,7 +17,17 @@ from indexing.store import IndexStore
 from indexing.write import write_build
 from text.errors import StoryQAError
 
-__all__ = ["BuildSettings", "IdTaken", "Job", "Outcome", "Progress", "build_book", "build_many"]
+__all__ = [
+    "BookTask",
+    "BuildSettings",
+    "IdTaken",
+    "Outcome",
+    "Progress",
+    "build_book",
+    "failed",
+    "resolved",
+    "up_to_date",
+]
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +37,8 @@ class IdTaken(StoryQAError):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A book to index: what messages call it, and how to read it (called in the calling process)."""
+class BookTask:
+    """A book to index: its name in messages, and a function that reads it (called in the calling process)."""
 
     name: str
     load: Callable[[], Book]
@@ -47,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job; ``manifest`` is None, and ``message`` says why, exactly when it failed."""
+    """The result of a task; ``manifest`` is None, and ``message`` says why, exactly when it failed."""
 
     name: str
     id: str | None
@@ -68,11 +77,11 @@ def build_book(
     ``force`` builds it in any case. Raises IdTaken when the id stands for another text from
     elsewhere, and SourceError for a book without words.
     """
-    settings = _located(settings)
+    settings = resolved(settings)
     encoder = load_encoder(settings.encoder)
     with store.claim(book.id) as claim:
         if not force:
-            kept = _kept(book, content_key(book, settings, encoder.hash), store)
+            kept = up_to_date(book, content_key(book, settings, encoder.hash), store)
             if kept is not None:
                 return Outcome(book.source, book.id, "skipped", kept)
         manifest = claim.publish(
@@ -83,60 +92,24 @@ def build_book(
     return Outcome(book.source, book.id, "built", manifest)
 
 
-def build_many(
-    jobs: Iterable[Job],
-    settings: BuildSettings,
-    store: IndexStore,
-    workers: int | None = None,
-    force: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
-) -> Iterator[Outcome]:
-    """Index many books, ``workers`` at a time, and tell what became of each as soon as it is known.
-
-    Every book is published by itself, so that stopping at any moment, closing this iterator or
-    killing the process, loses the books in hand at most, and the same call again goes on from there.
-    A job that fails does not stop the others. By default there are as many workers as processor
-    cores or jobs, whichever are fewer; with one worker, all cores work on one book in this process.
-    """
-    jobs = list(jobs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if workers is None:
-        workers = max(1, min(cores, len(jobs)))
-    if workers < 1:
-        raise StoryQAError(f"{workers} workers; wanted 1 or more")
-    settings = _located(settings)
-    store.sweep()
-    todo = _unbuilt(jobs, settings, store, force)
-    if workers == 1:
-        yield from _one_by_one(todo, settings, store, force, on_progress)
-    else:
-        from indexing.pool import Pool
-
-        pool = Pool(workers, max(1, cores // workers), settings, store, force, on_progress)
-        try:
-            yield from pool.run(todo)
-        finally:
-            pool.stop()
-
-
-def failed(job: Job, id: str | None, error: BaseException) -> Outcome:
-    """The outcome of a job that raised ``error``."""
+def failed(task: BookTask, id: str | None, error: BaseException) -> Outcome:
+    """The outcome of a task that raised ``error``."""
     if isinstance(error, (StoryQAError, OSError)):
         message = str(error)
     else:
-        log.error("indexing %s failed", job.name, exc_info=error)
+        log.error("indexing %s failed", task.name, exc_info=error)
         message = f"{type(error).__name__}: {error}"
-    return Outcome(job.name, id, "failed", message=message)
+    return Outcome(task.name, id, "failed", message=message)
 
 
-def _located(settings: BuildSettings) -> BuildSettings:
+def resolved(settings: BuildSettings) -> BuildSettings:
     """The settings with an encoder's folder spelt out, so that it is found from any folder later."""
     if settings.encoder in (NAME, STORY):
         return settings
     return replace(settings, encoder=str(Path(settings.encoder).resolve()))
 
 
-def _kept(book: Book, key: str, store: IndexStore) -> Manifest | None:
+def up_to_date(book: Book, key: str, store: IndexStore) -> Manifest | None:
     """The manifest of the current build when it need not be replaced; raises IdTaken when it must not be."""
     try:
         manifest = store.open(book.id).manifest
@@ -150,52 +123,3 @@ def _kept(book: Book, key: str, store: IndexStore) -> Manifest | None:
             "give this one another with --id, or replace that one with --force"
         )
     return None
-
-
-def _unbuilt(
-    jobs: Iterable[Job], settings: BuildSettings, store: IndexStore, force: bool
-) -> Iterator[Outcome | tuple[Job, Book]]:
-    """The jobs' books as they are read, or the outcome of those that fail or need no work."""
-    encoder_hash = load_encoder(settings.encoder).hash
-    taken: dict[str, str] = {}
-    for job in jobs:
-        id = None
-        try:
-            book = job.load()
-            id = book.id
-            if id in taken:
-                raise IdTaken(
-                    f"the id {id!r} of {book.source} already stands for {taken[id]}; "
-                    "index it by itself and give it another with --id"
-                )
-            taken[id] = book.source
-            kept = None if force else _kept(book, content_key(book, settings, encoder_hash), store)
-        except Exception as error:
-            yield failed(job, id, error)
-            continue
-        yield (job, book) if kept is None else Outcome(job.name, id, "skipped", kept)
-
-
-def _one_by_one(
-    todo: Iterable[Outcome | tuple[Job, Book]],
-    settings: BuildSettings,
-    store: IndexStore,
-    force: bool,
-    on_progress: Callable[[Progress], None] | None,
-) -> Iterator[Outcome]:
-    for item in todo:
-        if isinstance(item, Outcome):
-            yield item
-            continue
-        job, book = item
-
-        def tell(done: int, total: int, job: Job = job, id: str = book.id) -> None:
-            if on_progress is not None:
-                on_progress(Progress(job.name, id, done, total))
-
-        try:
-            outcome = build_book(book, settings, store, force, tell)
-        except Exception as error:
-            yield failed(job, book.id, error)
-        else:
-            yield replace(outcome, name=job.name)

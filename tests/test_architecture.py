@@ -114,7 +114,7 @@ def test_importing_what_the_command_line_needs_loads_neither_torch_nor_numpy() -
     modules = [
         "service.cli",
         "answering.book_qa",
-        "indexing.build",
+        "indexing.build_many",
         "retrieval.hybrid",
         "readers.baselines.overlap",
     ]

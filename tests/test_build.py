@@ -18,7 +18,8 @@ from novels import novel
 
 from encoders.errors import ModelError
 from indexing.book import Book, Chapter
-from indexing.build import BuildSettings, IdTaken, Job, Outcome, Progress, build_book, build_many
+from indexing.build import BookTask, BuildSettings, IdTaken, Outcome, Progress, build_book
+from indexing.build_many import build_many
 from indexing.errors import SourceError
 from indexing.store import IndexStore
 from text.errors import StoryQAError
@@ -38,8 +39,8 @@ def store(tmp_path: Path) -> IndexStore:
     return IndexStore(tmp_path / "store")
 
 
-def jobs(books: list[Book]) -> list[Job]:
-    return [Job(f"{book.id}.txt", lambda book=book: book) for book in books]
+def jobs(books: list[Book]) -> list[BookTask]:
+    return [BookTask(f"{book.id}.txt", lambda book=book: book) for book in books]
 
 
 def statuses(outcomes: list[Outcome]) -> dict[str | None, str]:
@@ -166,7 +167,7 @@ def test_failures_are_told_and_do_not_stop_the_others(settings: BuildSettings, s
 
     twin = replace(SHELF[0], source="other/book-0.txt")
     empty = Book("empty", "Empty", " ", "empty.txt")
-    work = [Job("page.txt", unreadable), *jobs([SHELF[0], twin, empty, SHELF[1]])]
+    work = [BookTask("page.txt", unreadable), *jobs([SHELF[0], twin, empty, SHELF[1]])]
     outcomes = list(build_many(work, settings, store, workers=1))
     assert [outcome.status for outcome in outcomes] == ["failed", "built", "failed", "failed", "built"]
     assert [outcome.name for outcome in outcomes] == [job.name for job in work]
@@ -226,11 +227,12 @@ RUN = """
 import sys
 sys.path.insert(0, sys.argv[3])
 from novels import novel
-from indexing.build import BuildSettings, Job, build_many
+from indexing.build import BookTask, BuildSettings
+from indexing.build_many import build_many
 from indexing.store import IndexStore
 
 def main():
-    jobs = [Job(str(n), lambda n=n: novel(f"book-{n}", 6000, seed=n)) for n in range(12)]
+    jobs = [BookTask(str(n), lambda n=n: novel(f"book-{n}", 6000, seed=n)) for n in range(12)]
     store, settings = IndexStore(sys.argv[1]), BuildSettings(encoder=sys.argv[2])
     for outcome in build_many(jobs, settings, store, workers=int(sys.argv[4])):
         print(outcome.id, outcome.status, flush=True)

@@ -96,11 +96,12 @@ def _index(repo: Path, ids: Sequence[str], folder: Path, workers: int | None) ->
     """Index the stories; what became of each."""
     from evaluation.benchmarks.narrativeqa import read_story
     from evaluation.preparation.downloads import story_path
-    from indexing.build import BuildSettings, Job, build_many
+    from indexing.build import BookTask, BuildSettings
+    from indexing.build_many import build_many
     from indexing.store import IndexStore
     from terminal.progress import ProgressBars
 
-    jobs = [Job(id, partial(read_story, story_path(repo, id), id)) for id in ids]
+    jobs = [BookTask(id, partial(read_story, story_path(repo, id), id)) for id in ids]
     outcomes = []
     with ProgressBars() as tell:
         for outcome in build_many(jobs, BuildSettings(), IndexStore(folder), workers):

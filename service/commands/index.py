@@ -12,7 +12,7 @@ from service.commands.options import AsJson, Store
 from terminal.output import counted, print_json, size
 
 if TYPE_CHECKING:
-    from indexing.build import Job, Outcome
+    from indexing.build import BookTask, Outcome
     from service.settings import Settings
 
 
@@ -52,7 +52,8 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Index books; unchanged ones are skipped, so the same command again goes on where it was stopped."""
-    from indexing.build import BuildSettings, build_many
+    from indexing.build import BuildSettings
+    from indexing.build_many import build_many
     from indexing.store import IndexStore
     from service.settings import load_settings
     from terminal.progress import ProgressBars
@@ -90,9 +91,9 @@ def index(
         raise typer.Exit(2)
 
 
-def _jobs(paths: list[str], book_id: str | None, title: str | None, settings: Settings) -> list[Job]:
+def _jobs(paths: list[str], book_id: str | None, title: str | None, settings: Settings) -> list[BookTask]:
     """A job per book that the paths lead to; raises ``StoryQAError`` where they lead to none."""
-    from indexing.build import Job
+    from indexing.build import BookTask
     from indexing.formats.read import read_book
     from indexing.sources.locate import find
     from text.errors import StoryQAError
@@ -101,7 +102,7 @@ def _jobs(paths: list[str], book_id: str | None, title: str | None, settings: Se
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
-    return [Job(source.name, partial(read_book, source, book_id, title)) for source in sources]
+    return [BookTask(source.name, partial(read_book, source, book_id, title)) for source in sources]
 
 
 def _line(outcome: Outcome) -> str:
