@@ -19,9 +19,9 @@ from evaluation.systems import (
     System,
     can_rank,
     named_reader,
-    overlaps,
 )
 from text.errors import StoryQAError
+from text.spans import overlaps
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
 from retrieval import open_retriever
 from service.settings import load_settings
+from text.spans import overlaps
 
 Books = Mapping[str, Callable[[], Book]]
 Candidates = Mapping[str, Sequence[str]]
@@ -155,11 +156,6 @@ class RetrievedPassages:
 def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:
     """The rank, from 1, of the first place that overlaps a gold one; 0 where none does."""
     return next((rank for rank, place in enumerate(places, 1) if overlaps(place, gold)), 0)
-
-
-def overlaps(place: Place, gold: Sequence[Place]) -> bool:
-    """Whether the place has a character in common with a gold one."""
-    return any(place[0] < end and start < place[1] for start, end in gold)
 
 
 def is_oracle(reader: Reader) -> bool:

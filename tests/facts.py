@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 
-from training.corpora.corpus import TRAIN_SUMMARIES, Asked, Library, Work
+from training.corpora.corpus import Corpus, Document, LabelledQuestion
+from training.corpora.narrativeqa import TRAIN_SUMMARIES
 
 _PEOPLE = re.findall(r"\w+", "miller weaver baker ferryman tinker widow shepherd smith cooper potter")
 _VILLAGES = re.findall(r"\w+", "Dorrit Osk Wilm Marn Hob Tamsin Brack Lune Pell Edda")
@@ -15,10 +16,10 @@ _PLACES = re.findall(r"\w+", "mill bridge harbour orchard tower cellar meadow ch
 _DEEDS = (("lost", "lose"), ("found", "find"), ("sold", "sell"), ("stole", "steal"), ("mended", "mend"))
 
 
-def _village(number: int) -> Work:
+def _village(number: int) -> Document:
     rng = random.Random(number)
     village = _VILLAGES[number]
-    told, asked = [], []
+    told, questions = [], []
     for n, ((past, deed), who) in enumerate(zip(_DEEDS, rng.sample(_PEOPLE, 5), strict=True)):
         thing = f"a {rng.choice(_KINDS)} {rng.choice(_THINGS)}"
         place = f"behind the {rng.choice(_PLACES)}"
@@ -26,12 +27,12 @@ def _village(number: int) -> Work:
         question, answer = (
             (f"What did the {who} {deed}?", thing) if n % 2 else (f"Where did the {who} {deed} it?", place)
         )
-        asked.append(Asked(question, (answer,)))
+        questions.append(LabelledQuestion(question, (answer,)))
     text = " ".join(told)
-    return Work(TRAIN_SUMMARIES, village, text, ((0, len(text)),), tuple(asked))
+    return Document(TRAIN_SUMMARIES, village, text, ((0, len(text)),), tuple(questions))
 
 
-def fifty() -> Library:
+def fifty() -> Corpus:
     """Ten texts of five questions each, trained on and held out alike."""
-    works = tuple(_village(number) for number in range(10))
-    return Library(works, works)
+    documents = tuple(_village(number) for number in range(10))
+    return Corpus(documents, documents)

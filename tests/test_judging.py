@@ -1,4 +1,4 @@
-"""The judge of the default reader: its arithmetic, its fit, and what it chooses."""
+"""The answer selector of the default reader: its arithmetic, its fit, and what it chooses."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from encoders.errors import ModelError
 from readers.default.answer_selector import MARGIN, Logistic, Signals, choose, load_judges, logit
 from readers.default.auto import AutoReader
 from readers.reading import Reading
-from training.corpora.corpus import Library, load_library
+from training.corpora.corpus import Corpus
+from training.corpora.loading import load_corpus
 from training.objectives.answer_selector import (
-    Judged,
-    cross_validated,
-    fit_judge,
+    ScoredCandidates,
+    cross_validate,
     fit_logistic,
-    judged_questions,
+    fit_selector,
     most_relevant,
-    write_judge,
+    score_candidates,
+    write_selector,
 )
 
 PLAIN = Signals(
@@ -42,8 +43,8 @@ PLAIN = Signals(
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return load_library([folktales.write_fairytaleqa(tmp_path_factory.mktemp("data"), "train")])
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return load_corpus([folktales.write_fairytaleqa(tmp_path_factory.mktemp("data"), "train")])
 
 
 @pytest.fixture(scope="module")
@@ -83,30 +84,30 @@ def test_the_fit_expects_what_was_seen() -> None:
     assert model({"x": 1.0}) == pytest.approx(1 / (1 + math.exp(-2)), abs=0.03)
 
 
-def _shown(kind: str, spans_are_right: bool, story: str) -> Judged:
+def _scored(kind: str, spans_are_right: bool, story: str) -> ScoredCandidates:
     spoken, written = PLAIN, replace(PLAIN, written=True)
     worth = (1.0, 0.0) if spans_are_right else (0.0, 1.0)
-    return Judged(story, "sections", f"{kind} was it?", (spoken, written), worth)
+    return ScoredCandidates(story, "sections", f"{kind} was it?", (spoken, written), worth)
 
 
-def test_a_judge_learns_whose_answers_to_which_questions_are_right() -> None:
-    judged = [_shown(kind, kind == "who", f"{n % 10}") for n in range(60) for kind in ("who", "why")]
-    judge = fit_judge(judged)
-    for one in judged:
-        worth = [judge.worth(signals.features(one.question)) for signals in one.signals]
+def test_a_selector_learns_whose_answers_to_which_questions_are_right() -> None:
+    scored = [_scored(kind, kind == "who", f"{n % 10}") for n in range(60) for kind in ("who", "why")]
+    selector = fit_selector(scored)
+    for one in scored:
+        worth = [selector.worth(signals.features(one.question)) for signals in one.signals]
         best = choose(worth, [signals.written for signals in one.signals])
         assert one.worth[best] == 1.0
-        assert judge.right(one.signals[best].features(one.question)) > 0.9
-    (verdict,) = cross_validated(judged).values()
-    assert (verdict.questions, verdict.judged, verdict.best_possible) == (120, 1.0, 1.0)
-    assert verdict.spans == verdict.written == 0.5
+        assert selector.right(one.signals[best].features(one.question)) > 0.9
+    (scores,) = cross_validate(scored).values()
+    assert (scores.questions, scores.judged, scores.best_possible) == (120, 1.0, 1.0)
+    assert scores.spans == scores.written == 0.5
 
 
 def test_no_question_is_judged_by_a_judge_that_was_shown_its_story() -> None:
     # In each story the other kind of answer is right: nothing that holds elsewhere helps.
-    judged = [_shown("who", story % 2 == 0, str(story)) for story in range(10) for _ in range(20)]
-    (verdict,) = cross_validated(judged).values()
-    assert verdict.judged <= 0.5
+    scored = [_scored("who", story % 2 == 0, str(story)) for story in range(10) for _ in range(20)]
+    (scores,) = cross_validate(scored).values()
+    assert scores.judged <= 0.5
 
 
 def test_no_other_candidate_has_more_confidence_than_the_answer(reader: AutoReader) -> None:
@@ -136,33 +137,31 @@ def test_the_candidates_are_the_spans_and_what_else_was_written(reader: AutoRead
     assert reader.candidates([Reading("Who?", ())]) == [([], [])]
 
 
-def test_the_passages_read_are_in_story_order_and_hold_the_answer(
-    reader: AutoReader, library: Library
-) -> None:
-    (work,) = (work for work in library.train if "Osk" in work.text)
-    found = most_relevant(work, "Who was asleep on the moon?", reader.encoder)
-    assert list(found) == [text for text in work.texts if text in found]
+def test_the_passages_read_are_in_story_order_and_hold_the_answer(reader: AutoReader, corpus: Corpus) -> None:
+    (document,) = (document for document in corpus.train if "Osk" in document.text)
+    found = most_relevant(document, "Who was asleep on the moon?", reader.encoder)
+    assert list(found) == [text for text in document.texts if text in found]
     assert any("Osk" in text for text in found)
 
 
 def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
-    reader: AutoReader, library: Library, tmp_path: Path
+    reader: AutoReader, corpus: Corpus, tmp_path: Path
 ) -> None:
-    every = [*library.train, *library.held_out]
+    every = [*corpus.train, *corpus.held_out]
     done: list[tuple[int, int]] = []
     # Two stories are too few for one to be held out: here the training stories stand in for them.
-    judged = judged_questions(
+    scored = score_candidates(
         reader,
-        Library((), tuple(replace(work, kind="summaries") for work in every)),
+        Corpus((), tuple(replace(document, kind="summaries") for document in every)),
         lambda *d: done.append(d),
     )
-    assert len(judged) == 7
+    assert len(scored) == 7
     assert done == [(7, 7)]
-    path = write_judge(judged, tmp_path, "storyqa train judge")
+    path = write_selector(scored, tmp_path, "storyqa train judge").path
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert stored["cross_validated"]["summaries"]["questions"] == 7
-    features = judged[0].signals[0].features(judged[0].question)
-    assert load_judges(str(tmp_path))["auto"].right(features) == fit_judge(judged).right(features)
+    features = scored[0].signals[0].features(scored[0].question)
+    assert load_judges(str(tmp_path))["auto"].right(features) == fit_selector(scored).right(features)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"judges": {"auto": {"worth": {}}}}'])

@@ -25,27 +25,29 @@ from readers.reading import Reading
 from text.closest_spans import best_spans
 from text.similarity import rouge_l
 from text.spans import TokenText
-from training.context_sampling import everything
-from training.corpora.corpus import FAIRYTALES, Library, NoTrainingData, load_official
-from training.neural_export import paper_weights
-from training.objectives.lessons import LESSONS, Shown
-from training.objectives.narrativeqa import (
-    PaperTask,
-    PaperTraining,
-    learn_vocabulary,
-    paper_scores,
-    shown,
-    stretch,
-)
+from training.context_sampling import NeuralExample, excerpt, sample_neural_example
+from training.corpora.corpus import Corpus, NoTrainingData, iter_questions
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.loading import load_official_corpus
+from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
+from training.objectives.bidaf import BidafObjective, BidafSettings
+from training.objectives.from_scratch import NeuralTask, export, learn_vocabulary
+from training.objectives.seq2seq_lstm import Seq2SeqLstmObjective, Seq2SeqLstmSettings
 from training.span_targets import Target
-from training.trainer import Run
+from training.trainer import Trainer
+from training.validation import neural_scores
 
 LETTERS = st.lists(st.sampled_from("abcdef"), max_size=9)
-SIZES: dict[str, dict[str, int]] = {
-    "seq2seq-lstm": {"d": 24, "hidden": 24},
-    "attention-sum": {"d": 48, "hidden": 48},
-    "bidaf": {"d": 32},
+MODELS: dict[str, tuple[Any, Any, dict[str, int]]] = {
+    "seq2seq-lstm": (Seq2SeqLstmObjective, Seq2SeqLstmSettings, {"width": 24, "hidden": 24}),
+    "attention-sum": (AttentionSumObjective, AttentionSumSettings, {"width": 48, "hidden": 48}),
+    "bidaf": (BidafObjective, BidafSettings, {"width": 32}),
 }
+
+
+def neural_task(model: str, corpus: Corpus, **options: Any) -> NeuralTask:
+    objective, settings, sizes = MODELS[model]
+    return NeuralTask(objective(), settings(**{**sizes, **options}), corpus)
 
 
 @how(deadline=None)
@@ -72,9 +74,9 @@ def test_the_oracle_looks_where_it_is_told_to() -> None:
 
 
 def _span(passages: tuple[str, ...], right: tuple[int, ...], *answers: str, marked: Any = None) -> str | None:
-    """What the span lesson learns, as text."""
-    lesson = LESSONS["bidaf"]
-    sample = lesson.sample(Shown("Who?", passages, right, answers, marked), Vocabulary(()), random.Random(0))
+    """What the span objective learns, as text."""
+    example = NeuralExample("Who?", passages, right, answers, marked)
+    sample = BidafObjective().sample(example, Vocabulary(()), random.Random(0))
     if sample is None:
         return None
     text, (first, last) = sample.example.text, (sample.example.token_of[n] for n in sample.target)
@@ -92,17 +94,17 @@ def test_a_span_is_learnt_where_it_is_marked_or_else_where_the_reference_is_near
 
 
 def test_the_pointing_reader_learns_the_words_that_stand_in_the_context_and_the_end() -> None:
-    shown_ = Shown(
+    example = NeuralExample(
         "Who?", ("Then the tinker sold a red kite .", "It flew ."), (0,), ("the kite that Osk sold",)
     )
-    sample = LESSONS["attention-sum"].sample(shown_, Vocabulary(("kite",)), random.Random(0))
+    sample = AttentionSumObjective().sample(example, Vocabulary(("kite",)), random.Random(0))
     assert sample is not None
     keys = {number: key for key, number in sample.example.keys.items()}
     assert [keys[number] for number in sample.target] == ["the", "kite", "sold", "<end>"]
     assert sample.example.types[-1] == sample.target[-1]
     assert (
-        LESSONS["attention-sum"].sample(
-            Shown("Who?", ("It flew .",), (0,), ("Osk",)), Vocabulary(()), random.Random(0)
+        AttentionSumObjective().sample(
+            NeuralExample("Who?", ("It flew .",), (0,), ("Osk",)), Vocabulary(()), random.Random(0)
         )
         is None
     )
@@ -131,29 +133,28 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     ("model", "epochs", "batch"), [("bidaf", 100, 500), ("attention-sum", 80, 500), ("seq2seq-lstm", 80, 100)]
 )
 def test_fifty_examples_are_learnt_by_heart(model: str, epochs: int, batch: int, tmp_path: Path) -> None:
-    library = facts.fifty()
-    assert len(list(everything(library.train))) == 50
-    settings = PaperTraining(model, SIZES[model], epochs=epochs, words=200, rate=1e-2, batch=batch, chunk=50)
-    task = PaperTask(settings, library)
-    run = Run(task, tmp_path)
-    run.train(validations=2)
+    corpus = facts.fifty()
+    assert len(list(iter_questions(corpus.train))) == 50
+    task = neural_task(model, corpus, epochs=epochs, words=200, rate=1e-2, batch=batch, chunk=50)
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=2)
     # From the questions alone the ten villages cannot be told apart.
-    assert run.scores["rouge_l"] > (0.6 if model == "seq2seq-lstm" else 0.95)
-    assert run.scores["mrr"] > 0.6
-    trained = paper_weights(run, f"storyqa train {model}")
+    assert trainer.scores["rouge_l"] > (0.6 if model == "seq2seq-lstm" else 0.95)
+    assert trainer.scores["mrr"] > 0.6
+    trained = export(trainer, f"storyqa train {model}")
     reader = open_reader(f"{model}:{tmp_path}")
-    work = library.train[0]
-    readings = [Reading(one.question, (work.text,)) for one in work.asked]
+    document = corpus.train[0]
+    readings = [Reading(one.text, (document.text,)) for one in document.questions]
     for reading, (answer, *_) in zip(readings, reader.read(readings), strict=True):
         if model == "bidaf":
             assert answer.span is not None
         if model == "attention-sum":
             assert answer.support is not None
-            assert answer.text in work.text[answer.support.start : answer.support.end]
+            assert answer.text in document.text[answer.support.start : answer.support.end]
         if model == "seq2seq-lstm":  # as likely a candidate as it was an answer
             (rank,) = reader.rank(reading, [answer.text])  # type: ignore[attr-defined]
             assert math.exp(rank) == pytest.approx(answer.confidence, rel=1e-3)
-    assert paper_scores(reader, library.train, 0)["rouge_l"] == pytest.approx(  # type: ignore[arg-type]
+    assert neural_scores(reader, corpus.train, 0)["rouge_l"] == pytest.approx(  # type: ignore[arg-type]
         trained.scores["rouge_l"], abs=0.02
     )
 
@@ -183,54 +184,57 @@ def write_train(folder: Path) -> Path:
 def test_of_narrativeqa_the_training_split_alone_is_learnt(tmp_path: Path, data: Path) -> None:
     official = write_train(tmp_path / "official")
     for stories in (False, True):
-        library = load_official([official], stories)
-        assert [work.name for work in (*library.train, *library.held_out)] == [folktales.PAIRED]
+        corpus = load_official_corpus([official], stories)
+        assert [document.name for document in (*corpus.train, *corpus.held_out)] == [folktales.PAIRED]
     valid = folktales.write_narrativeqa(tmp_path / "valid")
     with pytest.raises(NoTrainingData, match="training split"):
-        load_official([valid])
-    assert {work.kind for work in load_official([valid, data]).train} == {FAIRYTALES}
+        load_official_corpus([valid])
+    assert {document.kind for document in load_official_corpus([valid, data]).train} == {FAIRYTALES}
 
 
 def test_a_full_story_is_learnt_by_the_passages_nearest_to_the_answer(tmp_path: Path) -> None:
-    work = load_official([write_train(tmp_path)], stories=True).train[0]
-    one = work.asked[0]
-    context = shown(work, one, 1, 0, random.Random(0))
+    document = load_official_corpus([write_train(tmp_path)], stories=True).train[0]
+    one = document.questions[0]
+    context = sample_neural_example(document, one, 1, 0, random.Random(0))
     assert context is not None
     assert len(context.passages) == 1
     assert one.answers[0].split()[0] in context.passages[0]
 
 
 def test_so_many_words_of_a_fairy_tale_hold_the_sections_that_answer(data: Path) -> None:
-    work = load_official([data]).train[0]
+    document = load_official_corpus([data]).train[0]
     for seed in range(40):
-        one = work.asked[seed % len(work.asked)]
+        one = document.questions[seed % len(document.questions)]
         rng = random.Random(seed)
-        text = stretch(work, one, 60, rng)
-        assert text in work.text
-        assert work.text[slice(*one.gold[0])] in text
-        assert len(text.split()) <= max(60, len(work.text[slice(*one.gold[0])].split()))
-    contexts = [shown(work, work.asked[0], 0, 60, random.Random(seed)) for seed in range(20)]
+        text = excerpt(document, one, 60, rng)
+        assert text in document.text
+        assert document.text[slice(*one.gold[0])] in text
+        assert len(text.split()) <= max(60, len(document.text[slice(*one.gold[0])].split()))
+    contexts = [
+        sample_neural_example(document, document.questions[0], 0, 60, random.Random(seed))
+        for seed in range(20)
+    ]
     assert len({context.passages for context in contexts if context}) > 2
 
 
 def test_the_best_weights_are_kept_by_each_score(data: Path, tmp_path: Path) -> None:
-    works = load_official([data]).train
-    task = PaperTask(
-        PaperTraining("attention-sum", {"d": 8, "hidden": 8}, epochs=4, words=100, rate=2e-2, chunk=7),
-        Library(works, works),
+    documents = load_official_corpus([data]).train
+    sizes = {"width": 8, "hidden": 8}
+    task = neural_task(
+        "attention-sum", Corpus(documents, documents), epochs=4, words=100, rate=2e-2, chunk=7, **sizes
     )
-    run = Run(task, tmp_path)
+    trainer = Trainer(task, tmp_path)
     found: list[dict[str, float]] = []
-    run.train(lambda done, total: found.append(dict(run.scores)), validations=4)
+    trainer.train(lambda done, total: found.append(dict(trainer.scores)), validations=4)
     for name in task.chosen_by:
         best = max(scores[name] for scores in found)
-        done = run.use_best(name)
-        assert run.scores[name] == best
-        assert task.validate() == pytest.approx(run.scores)
-        assert found[round(done * len(found)) - 1] == run.scores
+        done = trainer.use_best(name)
+        assert trainer.scores[name] == best
+        assert task.validate() == pytest.approx(trainer.scores)
+        assert found[round(done * len(found)) - 1] == trainer.scores
 
 
-@pytest.mark.parametrize("model", LESSONS)
+@pytest.mark.parametrize("model", MODELS)
 def test_the_command_leaves_a_reader_a_card_and_a_curve(
     model: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,8 +275,8 @@ def test_a_folder_without_weights_or_with_others_says_how_they_are_made(tmp_path
 
 def test_weights_that_rank_better_are_ranked_with(data: Path, tmp_path: Path) -> None:
     for seed, name in ((1, "attention-sum"), (2, "attention-sum-mrr")):
-        task = PaperTask(
-            PaperTraining("attention-sum", {"d": 8, "hidden": 8}, seed=seed, words=100), load_official([data])
+        task = neural_task(
+            "attention-sum", load_official_corpus([data]), seed=seed, words=100, width=8, hidden=8
         )
         for folder in (tmp_path / "both", tmp_path / str(seed)):
             file = name if folder.name == "both" else "attention-sum"
@@ -285,9 +289,9 @@ def test_weights_that_rank_better_are_ranked_with(data: Path, tmp_path: Path) ->
 
 
 def test_the_loss_of_every_batch_is_a_finite_number(data: Path) -> None:
-    works = load_official([data])
-    for model in LESSONS:
-        task = PaperTask(PaperTraining(model, SIZES[model], words=100, batch=120), works)
+    corpus = load_official_corpus([data])
+    for model in MODELS:
+        task = neural_task(model, corpus, words=100, batch=120)
         losses = [task.losses(batch)[model] for batch in task.batches(0)]
         assert len(losses) > 1
         assert all(loss.ndim == 0 and torch.isfinite(loss) for loss in losses)

@@ -18,7 +18,7 @@ from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
 from evaluation.benchmarks.narrativeqa import half
-from training.corpora.corpus import load_library
+from training.corpora.loading import load_corpus
 
 IDS = [f"{number:02x}" * 20 for number in range(0, 256, 16)]  # eight in each half
 
@@ -86,7 +86,7 @@ def test_held_out_documents_are_of_half_a_and_the_same_in_both_settings(
 
 def test_evaluation_holds_out_what_training_holds_out(documents: Path, tmp_path: Path) -> None:
     tales = folktales.write_many_tales(tmp_path, "train", 20)
-    library = load_library([tales, documents])
+    library = load_corpus([tales, documents])
     trained_on = {work.name for work in library.train}
     parts = {
         "fairytales": fairytaleqa.load(tales, "train", "collection", only_held_out=True),

@@ -1,4 +1,4 @@
-"""What the models are trained on: works, labels, and how questions are shown."""
+"""What the models are trained on: documents, labels, and how questions are shown."""
 
 from __future__ import annotations
 
@@ -11,18 +11,12 @@ import pytest
 
 from evaluation.benchmarks.holdout import held_out
 from evaluation.benchmarks.narrativeqa import half
-from training.context_sampling import Example, Showing, everything, show
-from training.corpora.corpus import (
-    ARTICLES,
-    FAIRYTALES,
-    STORIES,
-    SUMMARIES,
-    Asked,
-    Library,
-    NoTrainingData,
-    Work,
-    load_library,
-)
+from training.context_sampling import Example, Sampling, sample_example
+from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.loading import load_corpus
+from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.corpora.squad import ARTICLES
 from training.distant_supervision import distant_gold
 from training.span_targets import NEAR, target_spans
 
@@ -52,8 +46,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def library(folders: list[Path]) -> Library:
-    return load_library(folders)
+def corpus(folders: list[Path]) -> Corpus:
+    return load_corpus(folders)
 
 
 def _found(text: str, *answers: str) -> list[str]:
@@ -93,24 +87,24 @@ def test_no_close_span_is_learnt_where_an_answer_stands() -> None:
     assert texts[target.text][target.start : target.end] == "greed"
 
 
-def test_every_kind_of_data_is_read_with_its_places(library: Library) -> None:
-    works = (*library.train, *library.held_out)
-    assert {work.kind for work in works} == {FAIRYTALES, ARTICLES, SUMMARIES, STORIES}
-    for work in works:
-        assert "".join(work.texts).split() == work.text.split() or work.kind == ARTICLES
-        for one in work.asked:
+def test_every_kind_of_data_is_read_with_its_places(corpus: Corpus) -> None:
+    documents = (*corpus.train, *corpus.held_out)
+    assert {document.kind for document in documents} == {FAIRYTALES, ARTICLES, SUMMARIES, STORIES}
+    for document in documents:
+        assert "".join(document.texts).split() == document.text.split() or document.kind == ARTICLES
+        for one in document.questions:
             for start, end in one.gold:
-                assert work.text[start:end].strip()
-    articles = [work for work in works if work.kind == ARTICLES]
-    for _, one in everything(articles):
+                assert document.text[start:end].strip()
+    articles = [document for document in documents if document.kind == ARTICLES]
+    for _, one in iter_questions(articles):
         [place] = one.gold
-        assert next(w for w in articles if one in w.asked).text[slice(*place)] == one.answers[0]
+        assert next(w for w in articles if one in w.questions).text[slice(*place)] == one.answers[0]
 
 
-def test_half_b_is_never_trained_on(library: Library) -> None:
-    for work in (*library.train, *library.held_out):
-        if work.kind in (SUMMARIES, STORIES):
-            assert half(work.name) == "A"
+def test_half_b_is_never_trained_on(corpus: Corpus) -> None:
+    for document in (*corpus.train, *corpus.held_out):
+        if document.kind in (SUMMARIES, STORIES):
+            assert half(document.name) == "A"
 
 
 def test_held_out_stories_are_on_one_side_and_a_smaller_share_is_part_of_a_larger() -> None:
@@ -122,26 +116,26 @@ def test_held_out_stories_are_on_one_side_and_a_smaller_share_is_part_of_a_large
 
 def test_a_folder_without_training_data_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoTrainingData, match="questions/train"):
-        load_library([tmp_path])
+        load_corpus([tmp_path])
 
 
-TALE = Work(
+TALE = Document(
     FAIRYTALES,
     "tale",
     "The fox hid a golden key in the well. " * 4 + "Nobody knew the well but the old fox of Vane. " * 4,
     ((0, 151), (152, 336)),
     (),
 )
-ASKED = Asked("What did the fox hide?", ("a golden key",), ((0, 38),))
+QUESTION = LabelledQuestion("What did the fox hide?", ("a golden key",), ((0, 38),))
 
 
-def _examples(work: Work, one: Asked, showing: Showing) -> list[Example]:
-    shown = (show(work, one, showing, random.Random(seed)) for seed in range(120))
+def _examples(document: Document, one: LabelledQuestion, sampling: Sampling) -> list[Example]:
+    shown = (sample_example(document, one, sampling, random.Random(seed)) for seed in range(120))
     return [example for example in shown if example is not None]
 
 
 def test_a_tale_is_shown_with_its_section_or_among_others_and_at_times_without_an_answer() -> None:
-    examples = _examples(TALE, ASKED, Showing())
+    examples = _examples(TALE, QUESTION, Sampling())
     given = [example for example in examples if example.passages == (TALE.text[:38],)]
     among = [example for example in examples if len(example.passages) == 2 and example.right]
     assert given
@@ -153,21 +147,23 @@ def test_a_tale_is_shown_with_its_section_or_among_others_and_at_times_without_a
 
 
 def test_without_distractors_only_passages_that_answer_are_shown() -> None:
-    for example in _examples(TALE, ASKED, Showing(distractors=False)):
+    for example in _examples(TALE, QUESTION, Sampling(distractors=False)):
         assert example.right == tuple(range(len(example.passages)))
 
 
 def test_without_the_marginal_one_span_is_right() -> None:
-    assert all(len(e.targets) == 1 for e in _examples(TALE, ASKED, Showing(marginal=False)))
+    assert all(len(e.targets) == 1 for e in _examples(TALE, QUESTION, Sampling(marginal=False)))
 
 
 def test_the_passages_shown_are_in_story_order() -> None:
     text = "\n".join(f"The miller of town {n} ground corn and sang song {n}." for n in range(30))
     starts = [m for m in range(len(text)) if m == 0 or text[m - 1] == "\n"]
     places = tuple((s, e - 1) for s, e in zip(starts, [*starts[1:], len(text) + 1], strict=True))
-    work = Work(STORIES, "songs", text, places, ())
-    for example in _examples(work, Asked("Who sang song 7?", ("the miller of town 7",)), Showing()):
-        order = [work.texts.index(passage) for passage in example.passages]
+    document = Document(STORIES, "songs", text, places, ())
+    for example in _examples(
+        document, LabelledQuestion("Who sang song 7?", ("the miller of town 7",)), Sampling()
+    ):
+        order = [document.texts.index(passage) for passage in example.passages]
         assert order == sorted(order)
         assert any("town 7" in example.passages[n] for n in example.right)
 
@@ -177,9 +173,9 @@ def test_a_passage_probably_answers_where_it_holds_the_answers_words() -> None:
     parts = text.split(" | ")
     starts = [text.index(part) for part in parts]
     places = tuple((s, s + len(p)) for s, p in zip(starts, parts, strict=True))
-    work = Work(STORIES, "goose", text, places, ())
-    assert distant_gold(work, Asked("What did Osk do?", ("boiled his tea", "tea"))) == [2]
-    assert distant_gold(work, Asked("Who?", ("a zebra",))) == []
+    document = Document(STORIES, "goose", text, places, ())
+    assert distant_gold(document, LabelledQuestion("What did Osk do?", ("boiled his tea", "tea"))) == [2]
+    assert distant_gold(document, LabelledQuestion("Who?", ("a zebra",))) == []
 
 
 def test_the_place_that_squad_tells_is_the_target(tmp_path: Path) -> None:
@@ -188,8 +184,8 @@ def test_the_place_that_squad_tells_is_the_target(tmp_path: Path) -> None:
     qas = [{"id": "1", "question": "Who laughed?", "answers": [place]}]
     article = {"title": "Geese", "paragraphs": [{"context": text, "qas": qas}]}
     (tmp_path / "train-v1.1.json").write_text(json.dumps({"data": [article]}))
-    [work] = load_library([tmp_path]).train
-    example = show(work, work.asked[0], Showing(), random.Random(0))
+    [document] = load_corpus([tmp_path]).train
+    example = sample_example(document, document.questions[0], Sampling(), random.Random(0))
     assert example is not None
     [target] = example.targets
     assert (target.text, target.start, target.end) == (0, 30, 34)

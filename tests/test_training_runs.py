@@ -18,15 +18,24 @@ from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
 from readers import open_reader
 from readers.reading import Reading
-from training.corpora.corpus import Library, load_library
-from training.export import average, dense_weights, load_start, reading_weights
-from training.objectives.bi_encoder import DenseTask, DenseTraining, contrastive_loss
-from training.objectives.cross_encoder import ReadingTask, ReadingTraining, relevance_loss, span_loss
-from training.objectives.lessons import LESSONS
-from training.objectives.narrativeqa import PaperTask, PaperTraining
-from training.trainer import Run, RunExists
+from training.corpora.corpus import Corpus
+from training.corpora.loading import load_corpus
+from training.export import load_start
+from training.objectives import bi_encoder, cross_encoder
+from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
+from training.objectives.averaging import average
+from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask, contrastive_loss
+from training.objectives.bidaf import BidafObjective, BidafSettings
+from training.objectives.cross_encoder import CrossEncoderTask
+from training.objectives.cross_encoder_losses import relevance_loss, span_loss
+from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.objectives.from_scratch import NeuralTask
+from training.objectives.seq2seq_lstm import Seq2SeqLstmObjective, Seq2SeqLstmSettings
+from training.trainer import RunExists, Trainer
 
-TINY = ReadingTraining(fairytales=3, chunk=7, batch_tokens=800, rate=3e-4)
+TINY = CrossEncoderSettings(fairytales=3, chunk=7, batch_tokens=800, rate=3e-4)
+
+NEURAL: dict[str, Any] = {"epochs": 3, "words": 60, "width": 8, "chunk": 7, "batch": 300}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +44,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def library(data: Path) -> Library:
-    return load_library([data])
+def corpus(data: Path) -> Corpus:
+    return load_corpus([data])
 
 
 def test_the_span_loss_is_the_one_counted_by_hand() -> None:
@@ -83,28 +92,30 @@ def test_the_contrastive_loss_is_the_one_counted_by_hand() -> None:
     assert loss.item() == pytest.approx(-torch.log(weights[0, :2].sum() / weights.sum()).item(), rel=1e-5)
 
 
-def _tasks(library: Library) -> dict[str, Any]:
+def _tasks(corpus: Corpus) -> dict[str, Any]:
     return {
-        "layers": lambda: ReadingTask(TINY, library),
-        "adapters": lambda: ReadingTask(replace(TINY, rank=2), library),
-        "decoder": lambda: ReadingTask(replace(TINY, frozen=True, span_weight=0.0), library),
-        "dense": lambda: DenseTask(DenseTraining(rank=2, passes=4, chunk=1), library),
-        "seq2seq-lstm": lambda: PaperTask(_paper("seq2seq-lstm", d=8, hidden=8), library),
-        "attention-sum": lambda: PaperTask(_paper("attention-sum", d=8, hidden=8), library),
-        "bidaf": lambda: PaperTask(_paper("bidaf", d=8), library),
+        "layers": lambda: CrossEncoderTask(TINY, corpus),
+        "adapters": lambda: CrossEncoderTask(replace(TINY, rank=2), corpus),
+        "decoder": lambda: CrossEncoderTask(replace(TINY, frozen=True, span_weight=0.0), corpus),
+        "dense": lambda: BiEncoderTask(BiEncoderSettings(rank=2, passes=4, chunk=1), corpus),
+        "seq2seq-lstm": lambda: NeuralTask(
+            Seq2SeqLstmObjective(), Seq2SeqLstmSettings(hidden=8, **NEURAL), corpus
+        ),
+        "attention-sum": lambda: NeuralTask(
+            AttentionSumObjective(), AttentionSumSettings(hidden=8, **NEURAL), corpus
+        ),
+        "bidaf": lambda: NeuralTask(BidafObjective(), BidafSettings(**NEURAL), corpus),
     }
 
 
-def _paper(model: str, **sizes: int) -> PaperTraining:
-    return PaperTraining(model, sizes, epochs=3, words=60, chunk=7, batch=300)
-
-
-@pytest.mark.parametrize("kind", ["layers", "adapters", "decoder", "dense", *LESSONS])
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind: str, tmp_path: Path) -> None:
-    make = _tasks(library)[kind]
-    whole = Run(make(), tmp_path / "whole")
+@pytest.mark.parametrize(
+    "kind", ["layers", "adapters", "decoder", "dense", "seq2seq-lstm", "attention-sum", "bidaf"]
+)
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(corpus: Corpus, kind: str, tmp_path: Path) -> None:
+    make = _tasks(corpus)[kind]
+    whole = Trainer(make(), tmp_path / "whole")
     whole.train(validations=0)
-    stopped = Run(make(), tmp_path / "stopped")
+    stopped = Trainer(make(), tmp_path / "stopped")
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -112,7 +123,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind:
     with pytest.raises(KeyboardInterrupt):
         stopped.train(stop, validations=0)
     stopped.save()
-    resumed = Run(make(), tmp_path / "stopped")
+    resumed = Trainer(make(), tmp_path / "stopped")
     assert resumed.resume()
     assert 0 < resumed.chunk < resumed.task.chunks
     resumed.train(validations=0)
@@ -124,27 +135,27 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind:
     assert log[-1]["done"] == 1.0
 
 
-def test_a_folder_that_holds_another_run_is_not_gone_on_with(library: Library, tmp_path: Path) -> None:
-    Run(ReadingTask(TINY, library), tmp_path).save()
+def test_a_folder_that_holds_another_run_is_not_gone_on_with(corpus: Corpus, tmp_path: Path) -> None:
+    Trainer(CrossEncoderTask(TINY, corpus), tmp_path).save()
     with pytest.raises(RunExists, match="another --out"):
-        Run(ReadingTask(replace(TINY, seed=99), library), tmp_path).resume()
+        Trainer(CrossEncoderTask(replace(TINY, seed=99), corpus), tmp_path).resume()
 
 
-def test_training_teaches_what_is_shown(library: Library, tmp_path: Path) -> None:
+def test_training_teaches_what_is_shown(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(TINY, fairytales=40, chunk=70, generate_weight=0.0)
-    task = ReadingTask(settings, Library(library.train, library.train))
+    task = CrossEncoderTask(settings, Corpus(corpus.train, corpus.train))
     before = task.validate()
-    run = Run(task, tmp_path)
-    run.train(validations=1)
-    assert run.scores["span_sections"] > 0.6 > 0.4 > before["span_sections"]
-    reading_weights(run, "storyqa train span")
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=1)
+    assert trainer.scores["span_sections"] > 0.6 > 0.4 > before["span_sections"]
+    cross_encoder.export(trainer, "storyqa train span")
     reading = Reading("What was the goose called?", folktales.GOOSE)
-    ((spoken,),) = open_reader(f"span:{run.out}").read([reading])
+    ((spoken,),) = open_reader(f"span:{trainer.out}").read([reading])
     assert spoken.text == "Dorrit"
 
 
-def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(library: Library) -> None:
-    task = ReadingTask(replace(TINY, frozen=True, span_weight=0.0, relevance_weight=0.0), library)
+def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(corpus: Corpus) -> None:
+    task = CrossEncoderTask(replace(TINY, frozen=True, span_weight=0.0, relevance_weight=0.0), corpus)
     batch = next(iter(task.batches(0)))
     losses = task.losses(replace(batch, right=[[] for _ in batch.right]))
     torch.stack(list(losses.values())).sum().backward()
@@ -153,43 +164,43 @@ def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(library: 
     )
 
 
-def test_a_decoder_alone_learns_to_write_what_it_is_shown(library: Library, tmp_path: Path) -> None:
+def test_a_decoder_alone_learns_to_write_what_it_is_shown(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(
         TINY, frozen=True, fairytales=200, chunk=350, span_weight=0.0, generate_weight=1.0, decoder_rate=1e-3
     )
-    task = ReadingTask(settings, Library(library.train, library.train))
+    task = CrossEncoderTask(settings, Corpus(corpus.train, corpus.train))
     before = task.validate()
-    run = Run(task, tmp_path)
-    run.train(validations=1)
-    assert run.scores["generate_sections"] > 0.6 > 0.3 > before["generate_sections"]
-    reading_weights(run, "storyqa train generate")
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=1)
+    assert trainer.scores["generate_sections"] > 0.6 > 0.3 > before["generate_sections"]
+    cross_encoder.export(trainer, "storyqa train generate")
     reading = Reading("What was the goose called?", folktales.GOOSE)
-    ((written,),) = open_reader(f"generate:{run.out}").read([reading])
+    ((written,),) = open_reader(f"generate:{trainer.out}").read([reading])
     assert written.text
     assert written.support is not None
 
 
-def test_the_encoder_learns_where_questions_are_answered(library: Library, tmp_path: Path) -> None:
-    task = DenseTask(
-        DenseTraining(rank=8, passes=40, articles=0, rate=2e-3), Library(library.train, library.train)
+def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_path: Path) -> None:
+    task = BiEncoderTask(
+        BiEncoderSettings(rank=8, passes=40, articles=0, rate=2e-3), Corpus(corpus.train, corpus.train)
     )
-    board = next(iter(task.batches(0)))
-    before = task.losses(board)["contrastive"].item()
-    run = Run(task, tmp_path)
-    run.train(validations=1)
-    assert task.losses(board)["contrastive"].item() < 0.5 * before
-    assert run.scores["dense_1.0_mrr"] > 0.9
-    dense_weights(run, "storyqa train dense")
-    vectors = load_encoder(str(tmp_path)).encode([board.questions[0], *board.windows])
+    batch = next(iter(task.batches(0)))
+    before = task.losses(batch)["contrastive"].item()
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=1)
+    assert task.losses(batch)["contrastive"].item() < 0.5 * before
+    assert trainer.scores["dense_1.0_mrr"] > 0.9
+    bi_encoder.export(trainer, "storyqa train dense")
+    vectors = load_encoder(str(tmp_path)).encode([batch.questions[0], *batch.windows])
     found = int((vectors[1:] @ vectors[0]).argmax())
-    assert found in board.right[0]
+    assert found in batch.right[0]
 
 
-def test_an_adapter_in_its_file_is_the_model_that_was_trained(library: Library, tmp_path: Path) -> None:
-    task = ReadingTask(replace(TINY, rank=2), library)
-    run = Run(task, tmp_path)
-    run.train(validations=0)
-    [weights, _] = reading_weights(run, "storyqa train span").weights
+def test_an_adapter_in_its_file_is_the_model_that_was_trained(corpus: Corpus, tmp_path: Path) -> None:
+    task = CrossEncoderTask(replace(TINY, rank=2), corpus)
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=0)
+    [weights, _] = cross_encoder.export(trainer, "storyqa train span").weights
     assert weights.stat().st_size < 1_000_000
     encoder = load_crossencoder(str(tmp_path))
     batch = next(iter(task.batches(0)))
@@ -212,32 +223,32 @@ def test_an_adapter_adds_its_product_to_the_parameter() -> None:
         overlay({"encoder.layer.9.lora_A": down, "encoder.layer.9.lora_B": up})
 
 
-def test_a_run_can_begin_with_the_weights_of_another(library: Library, tmp_path: Path) -> None:
-    first = Run(ReadingTask(TINY, library), tmp_path / "first")
+def test_a_run_can_begin_with_the_weights_of_another(corpus: Corpus, tmp_path: Path) -> None:
+    first = Trainer(CrossEncoderTask(TINY, corpus), tmp_path / "first")
     first.train(validations=0)
-    reading_weights(first, "storyqa train span")
+    cross_encoder.export(first, "storyqa train span")
     start = load_start(tmp_path / "first")
-    second = ReadingTask(replace(TINY, start=start.sha256), library, start.encoder, start.decoder)
+    second = CrossEncoderTask(replace(TINY, start=start.sha256), corpus, start.encoder, start.decoder)
     for name, tensor in first.task.tensors().items():  # type: ignore[attr-defined]
         torch.testing.assert_close(second.tensors()[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     for settings in (replace(TINY, rank=2), replace(TINY, frozen=True)):  # nothing of either is trained yet
-        beside = ReadingTask(settings, library, start.encoder, start.decoder).tensors()
+        beside = CrossEncoderTask(settings, corpus, start.encoder, start.decoder).tensors()
         for name, tensor in first.task.tensors().items():  # type: ignore[attr-defined]
             torch.testing.assert_close(beside[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     assert start.encoder is not None
     with pytest.raises(ModelError, match=r"encoder\.layer"):
-        ReadingTask(TINY, library, {**start.encoder, "encoder.layer.9.x": torch.zeros(1)})
+        CrossEncoderTask(TINY, corpus, {**start.encoder, "encoder.layer.9.x": torch.zeros(1)})
 
 
 def test_the_mean_of_runs_is_each_weights_mean(
-    data: Path, library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from service.cli import run
 
     for seed in (1, 2):
-        one = Run(ReadingTask(replace(TINY, seed=seed, fairytales=1), library), tmp_path / str(seed))
+        one = Trainer(CrossEncoderTask(replace(TINY, seed=seed, fairytales=1), corpus), tmp_path / str(seed))
         one.train(validations=0)
-        reading_weights(one, "storyqa train span")
+        cross_encoder.export(one, "storyqa train span")
     arguments = ["train", "average", "--data", str(data), "--out", str(tmp_path / "mean"), "--json"]
     starts = [option for seed in "12" for option in ("--start", str(tmp_path / seed))]
     assert run([*arguments, *starts]) == 0
@@ -249,9 +260,9 @@ def test_the_mean_of_runs_is_each_weights_mean(
         )
     assert "2 runs" in Path(path).with_suffix(".md").read_text()
     assert run([*arguments, *starts[:2]]) == 2
-    adapted = Run(ReadingTask(replace(TINY, rank=2, fairytales=1), library), tmp_path / "3")
+    adapted = Trainer(CrossEncoderTask(replace(TINY, rank=2, fairytales=1), corpus), tmp_path / "3")
     adapted.train(validations=0)
-    reading_weights(adapted, "storyqa train span")
+    cross_encoder.export(adapted, "storyqa train span")
     with pytest.raises(ModelError, match="of one --rank"):
         average([load_start(tmp_path / name) for name in "13"])
 

@@ -126,3 +126,8 @@ def _spans(begin: NDArray[np.int64], end: NDArray[np.int64]) -> Spans:
     import numpy as np
 
     return Spans(begin.astype(np.int32), end.astype(np.int32))
+
+
+def overlaps(place: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place, as half-open code points of a text, has a character in common with another."""
+    return any(place[0] < end and start < place[1] for start, end in others)

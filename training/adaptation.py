@@ -17,7 +17,7 @@ ADAPTED = ("query", "key", "value", "dense")  # every linear map of a layer
 SCALE = 2  # alpha / rank
 
 
-class Adaptable:
+class TrainableBackbone:
     """The shared backbone with ``rank`` low-rank adapters per linear map, or all layers trained for rank 0.
 
     Adapters: Hu et al. 2021, by ``peft``. Embeddings stay as they are: they are shared with every

@@ -1,20 +1,25 @@
-"""What the reading models are shown: a question with passages that answer it, seem to, or do not."""
+"""What models are trained to read: a question with passages that answer it, seem to, or do not."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.systems import overlaps
-from training.corpora.corpus import ARTICLES, FAIRYTALES, SUMMARIES, Asked, Work
+from text.spans import overlaps
+from training.corpora.corpus import Document, LabelledQuestion
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
+from training.corpora.squad import ARTICLES
 from training.distant_supervision import distant_gold
 from training.span_targets import Target, target_spans
 
-MISTAKEN = 8  # passages that BM25 finds best, among which are those it mistakes
-UNANSWERABLE_SHARE = 0.08
+CANDIDATES = 8  # passages that BM25 finds best, among which are the hard negatives
+UNANSWERABLE_SHARE = 0.08  # of the questions about fairy tales
+DISTRACTED_SHARE = 0.35  # of the questions about articles have another paragraph beside the right one
 GIVEN_SHARE = 0.6  # of the questions about fairy tales are shown with their sections alone
 
 
@@ -34,7 +39,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class Sampling:
     """How many passages an example has: with ``distractors`` False, those that answer alone.
 
     With ``marginal`` False one span is right, the first of the best; else all that come close.
@@ -44,72 +49,143 @@ class Showing:
     marginal: bool = True
 
 
-def show(work: Work, one: Asked, showing: Showing, rng: random.Random) -> Example | None:
+def sample_example(
+    document: Document, question: LabelledQuestion, sampling: Sampling, rng: random.Random
+) -> Example | None:
     """An example of a question, or None where nothing could be learnt from it."""
-    if work.kind == FAIRYTALES:
-        return _of_tale(work, one, showing, rng)
-    if work.kind == SUMMARIES:
-        return _example(one, [work.text], [0], showing)
-    if work.kind == ARTICLES:
-        right = [n for n, place in enumerate(work.passages) if overlaps(place, one.gold)][:1]
-        others = _mistaken(work, one, right, rng) if showing.distractors and rng.random() < 0.35 else []
-        return _of_passages(work, one, right, others[:1], showing)
-    right = distant_gold(work, one)
-    others = _mistaken(work, one, right, rng)[:2] if showing.distractors else []
-    return _of_passages(work, one, right, others, showing) if right else None
+    if document.kind == FAIRYTALES:
+        return _of_fairy_tale(document, question, sampling, rng)
+    if document.kind == SUMMARIES:
+        return _example(question, [document.text], [0], sampling)
+    if document.kind == ARTICLES:
+        right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)][:1]
+        others = []
+        if sampling.distractors and rng.random() < DISTRACTED_SHARE:
+            others = _hard_negatives(document, question, right, rng)
+        return _of_passages(document, question, right, others[:1], sampling)
+    right = distant_gold(document, question)
+    others = _hard_negatives(document, question, right, rng)[:2] if sampling.distractors else []
+    return _of_passages(document, question, right, others, sampling) if right else None
 
 
-def _of_tale(work: Work, one: Asked, showing: Showing, rng: random.Random) -> Example | None:
+def _of_fairy_tale(
+    document: Document, question: LabelledQuestion, sampling: Sampling, rng: random.Random
+) -> Example | None:
     chance = rng.random()
-    if not showing.distractors or chance < GIVEN_SHARE:
-        texts = [work.text[start:end] for start, end in one.gold]
-        return _example(one, texts, list(range(len(texts))), showing)
-    right = [n for n, place in enumerate(work.passages) if overlaps(place, one.gold)]
-    others = _mistaken(work, one, right, rng)
+    if not sampling.distractors or chance < GIVEN_SHARE:
+        texts = [document.text[start:end] for start, end in question.gold]
+        return _example(question, texts, list(range(len(texts))), sampling)
+    right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)]
+    others = _hard_negatives(document, question, right, rng)
     if chance > 1 - UNANSWERABLE_SHARE and len(others) > 1:
-        return Example(one.question, tuple(work.texts[n] for n in sorted(others[:2])), (), (), one.answers)
-    return _of_passages(work, one, right[:3], others[: max(1, 3 - len(right))], showing)
+        texts = [document.texts[n] for n in sorted(others[:2])]
+        return Example(question.text, tuple(texts), (), (), question.answers)
+    return _of_passages(document, question, right[:3], others[: max(1, 3 - len(right))], sampling)
 
 
 def _of_passages(
-    work: Work, one: Asked, right: Sequence[int], others: Sequence[int], showing: Showing
+    document: Document,
+    question: LabelledQuestion,
+    right: Sequence[int],
+    others: Sequence[int],
+    sampling: Sampling,
 ) -> Example | None:
-    shown = sorted({*right, *others})
-    places = [n for n, number in enumerate(shown) if number in right]
+    chosen = sorted({*right, *others})
+    places = [n for n, number in enumerate(chosen) if number in right]
     exact = []
-    if one.exact:
+    if question.exact:
         for n in places:
-            start, end = work.passages[shown[n]]
-            exact += [Target(n, s - start, e - start, 1.0) for s, e in one.gold if start <= s and e <= end]
-    return _example(one, [work.texts[number] for number in shown], places, showing, exact)
+            start, end = document.passages[chosen[n]]
+            inside = [(s, e) for s, e in question.gold if start <= s and e <= end]
+            exact += [Target(n, s - start, e - start, 1.0) for s, e in inside]
+    return _example(question, [document.texts[number] for number in chosen], places, sampling, exact)
 
 
 def _example(
-    one: Asked,
+    question: LabelledQuestion,
     texts: Sequence[str],
     right: Sequence[int],
-    showing: Showing,
+    sampling: Sampling,
     exact: Sequence[Target] = (),
 ) -> Example | None:
     targets = list(exact)
     if not targets:
-        found = target_spans([texts[n] for n in right], one.answers)
+        found = target_spans([texts[n] for n in right], question.answers)
         targets = [Target(right[t.text], t.start, t.end, t.weight) for t in found]
-    if not showing.marginal and targets:
+    if not sampling.marginal and targets:
         targets = [max(targets, key=lambda target: target.weight)]
-    return Example(one.question, tuple(texts), tuple(right), tuple(targets), one.answers)
+    return Example(question.text, tuple(texts), tuple(right), tuple(targets), question.answers)
 
 
-def _mistaken(work: Work, one: Asked, right: Sequence[int], rng: random.Random) -> list[int]:
+def _hard_negatives(
+    document: Document, question: LabelledQuestion, right: Sequence[int], rng: random.Random
+) -> list[int]:
     """Passages that BM25 finds for the question and that do not answer it, in random order."""
-    best = np.argsort(-work.sparse.bm25(one.question), kind="stable")[: MISTAKEN + len(right)].tolist()
+    best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[: CANDIDATES + len(right)].tolist()
     others = [number for number in best if number not in right]
     rng.shuffle(others)
     return others
 
 
-def everything(works: Sequence[Work]) -> Iterator[tuple[Work, Asked]]:
-    """All questions of the works, each with its work."""
-    for work in works:
-        for one in work.asked:
-            yield work, one
+@dataclass(frozen=True, slots=True)
+class NeuralExample:
+    """A question and the passages that a model trained from nothing reads.
+
+    ``right`` are the positions of those that answer it; ``marked`` is the answer's span, None where the
+    data set does not mark it.
+    """
+
+    question: str
+    passages: tuple[str, ...]
+    right: tuple[int, ...]
+    answers: tuple[str, ...]
+    marked: Target | None = None
+
+
+def sample_neural_example(
+    document: Document, question: LabelledQuestion, chunks: int, around: int, rng: random.Random
+) -> NeuralExample | None:
+    """An example of a question, or None where nothing in its context answers.
+
+    A summary is read whole; of a story the ``chunks`` passages nearest to the answer by TF-IDF, in
+    story order (Kočiský et al. 2018, section 5.3); of a fairy tale its sections or passages, and of an
+    article a paragraph, each now and then with others beside it (``sample_example``). With ``around``,
+    half of the time so many words of the fairy tale as one text, the sections somewhere among them:
+    as long as a summary is.
+    """
+    if document.kind == TRAIN_SUMMARIES:
+        return NeuralExample(question.text, (document.text,), (0,), question.answers)
+    if document.kind == TRAIN_STORIES:
+        passages = nearest_passages(document, " ".join(question.answers[:1]), chunks)
+        return NeuralExample(question.text, passages, tuple(range(len(passages))), question.answers)
+    if around and document.kind == FAIRYTALES and rng.random() < 0.5:
+        return NeuralExample(
+            question.text, (excerpt(document, question, around, rng),), (0,), question.answers
+        )
+    example = sample_example(document, question, Sampling(marginal=False), rng)
+    if example is None or not example.right:
+        return None
+    marked = next(iter(example.targets), None) if question.exact else None
+    return NeuralExample(question.text, example.passages, example.right, question.answers, marked)
+
+
+def excerpt(document: Document, question: LabelledQuestion, words: int, rng: random.Random) -> str:
+    """About ``words`` words of the document that hold the first gold place whole, wherever among them."""
+    first, last = question.gold[0]
+    before = rng.randint(0, max(0, words - len(document.text[first:last].split())))
+    start = _words_back(document.text, first, before)
+    rest = document.text[start:]
+    length = max(last - start, sum(map(len, re.findall(r"\S+\s*", rest)[:words])))
+    return rest[:length].rstrip()
+
+
+def _words_back(text: str, end: int, words: int) -> int:
+    """Where the last ``words`` words before ``end`` begin."""
+    starts = [match.start() for match in re.finditer(r"\S+", text[:end])]
+    return starts[-words] if 0 < words <= len(starts) else 0 if words else end
+
+
+def nearest_passages(document: Document, query: str, count: int) -> tuple[str, ...]:
+    """The ``count`` passages nearest to the query by TF-IDF, in story order."""
+    best = np.argsort(-document.sparse.tfidf(query), kind="stable")[:count]
+    return tuple(document.texts[n] for n in sorted(best.tolist()))

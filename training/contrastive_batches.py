@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.benchmarks.benchmark import Place
-from evaluation.systems import overlaps
 from indexing.manifest import WINDOW_STEP, WINDOW_WORDS
 from indexing.passages import split
-from training.corpora.corpus import Work, sparse_index
+from text.spans import overlaps
+from training.corpora.corpus import Document, sparse_index
 from training.distant_supervision import distant_gold
 
 PARAGRAPHS = 16  # of one article in a batch
@@ -21,7 +21,7 @@ QUESTIONS_OF_A_BOOK = 6  # in a batch
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class ContrastiveBatch:
     """One batch: questions, windows, and which windows answer which question (at least one each)."""
 
     questions: tuple[str, ...]
@@ -30,21 +30,21 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkWindow:
-    """A window of a work's passage: its place in the work, its text, and whether its passage begins there."""
+class DocumentWindow:
+    """A window of a passage: its place in the document, its text, and whether its passage begins there."""
 
     place: Place
     text: str
     first: bool
 
 
-def windows_of(work: Work) -> list[WorkWindow]:
-    """The windows of a work's passages, in order, as ``indexing.vectors.windows`` cuts them."""
+def document_windows(document: Document) -> list[DocumentWindow]:
+    """The windows of a document's passages, in order, as ``indexing.vectors.windows`` cuts them."""
     found = []
-    for start, end in work.passages:
-        for piece in split(work.text[start:end], WINDOW_WORDS, WINDOW_WORDS - WINDOW_STEP):
+    for start, end in document.passages:
+        for piece in split(document.text[start:end], WINDOW_WORDS, WINDOW_WORDS - WINDOW_STEP):
             place = start + piece.start, start + piece.end
-            found.append(WorkWindow(place, work.text[slice(*place)], piece.number == 0))
+            found.append(DocumentWindow(place, document.text[slice(*place)], piece.number == 0))
     return found
 
 
@@ -56,70 +56,70 @@ def _answering(place: Place, gold: Sequence[Place]) -> bool:
     )
 
 
-def board_of_tales(works: Sequence[Work]) -> Board:
+def batch_of_stories(documents: Sequence[Document]) -> ContrastiveBatch:
     """All questions and windows of a few stories: of the same story are the hardest negatives there are."""
     windows: list[str] = []
     questions: list[str] = []
     right: list[tuple[int, ...]] = []
-    for work in works:
-        pieces = windows_of(work)
-        for one in work.asked:
+    for document in documents:
+        pieces = document_windows(document)
+        for question in document.questions:
             answering = tuple(
-                len(windows) + i for i, piece in enumerate(pieces) if _answering(piece.place, one.gold)
+                len(windows) + i for i, piece in enumerate(pieces) if _answering(piece.place, question.gold)
             )
             if answering:
-                questions.append(one.question)
+                questions.append(question.text)
                 right.append(answering)
         windows += [piece.text for piece in pieces]
-    return Board(tuple(questions), tuple(windows), tuple(right))
+    return ContrastiveBatch(tuple(questions), tuple(windows), tuple(right))
 
 
-def board_of_article(work: Work, rng: random.Random) -> Board:
+def batch_of_article(document: Document, rng: random.Random) -> ContrastiveBatch:
     """Some paragraphs of an article and the questions about them."""
-    chosen = sorted(rng.sample(range(len(work.passages)), min(PARAGRAPHS, len(work.passages))))
+    chosen = sorted(rng.sample(range(len(document.passages)), min(PARAGRAPHS, len(document.passages))))
     questions, right = [], []
-    for one in work.asked:
+    for question in document.questions:
         for row, number in enumerate(chosen):
-            if overlaps(work.passages[number], one.gold):
-                questions.append(one.question)
+            if overlaps(document.passages[number], question.gold):
+                questions.append(question.text)
                 right.append((row,))
                 break
-    return Board(tuple(questions), tuple(work.texts[i] for i in chosen), tuple(right))
+    return ContrastiveBatch(tuple(questions), tuple(document.texts[i] for i in chosen), tuple(right))
 
 
-def board_of_book(work: Work, rng: random.Random) -> Board:
+def batch_of_book(document: Document, rng: random.Random) -> ContrastiveBatch:
     """Questions about a book, passages that hold their answers, and those that BM25 takes for them."""
-    asked = rng.sample(work.asked, min(QUESTIONS_OF_A_BOOK, len(work.asked)))
+    sampled = rng.sample(document.questions, min(QUESTIONS_OF_A_BOOK, len(document.questions)))
     right_passages: list[list[int]] = []
     questions = []
     numbers: set[int] = set()
-    for one in asked:
-        gold = distant_gold(work, one)
+    for question in sampled:
+        gold = distant_gold(document, question)
         if gold:
-            questions.append(one.question)
+            questions.append(question.text)
             right_passages.append(gold)
-            mistaken = np.argsort(-work.sparse.bm25(one.question), kind="stable")[:6].tolist()
+            mistaken = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:6].tolist()
             numbers.update(gold)
             numbers.update(rng.sample(mistaken, min(2, len(mistaken))))
     # The opening is where editors and title pages stand: never an answer, always among the negatives.
-    numbers.update(rng.sample(range(min(4, len(work.passages))), 1))
+    numbers.update(rng.sample(range(min(4, len(document.passages))), 1))
     windows: list[str] = []
     of_passage: dict[int, list[int]] = defaultdict(list)
     for number in sorted(numbers):
-        text = work.texts[number]
+        text = document.texts[number]
         for piece in split(text, WINDOW_WORDS, WINDOW_WORDS - WINDOW_STEP):
             of_passage[number].append(len(windows))
             windows.append(text[piece.start : piece.end])
     right = tuple(tuple(w for number in gold for w in of_passage[number]) for gold in right_passages)
-    return Board(tuple(questions), tuple(windows), right)
+    return ContrastiveBatch(tuple(questions), tuple(windows), right)
 
 
-def pairs_of(
-    works: Sequence[Work], rivals: Mapping[str, Mapping[str, int]], rng: random.Random
-) -> list[tuple[Work, ...]]:
-    """Every work once, beside a rival that is still free, or else any: an odd one stays alone."""
-    free = {work.name: work for work in rng.sample(works, len(works))}
-    pairs: list[tuple[Work, ...]] = []
+def pair_documents(
+    documents: Sequence[Document], rivals: Mapping[str, Mapping[str, int]], rng: random.Random
+) -> list[tuple[Document, ...]]:
+    """Every document once, beside a rival that is still free, or else any: an odd one stays alone."""
+    free = {document.name: document for document in rng.sample(documents, len(documents))}
+    pairs: list[tuple[Document, ...]] = []
     while free:
         name = next(iter(free))
         one = free.pop(name)
@@ -132,19 +132,19 @@ def pairs_of(
     return pairs
 
 
-def rivals_of(works: Sequence[Work]) -> dict[str, dict[str, int]]:
-    """For each work the others whose passages BM25 ranks high for its questions, and how often it does.
+def mine_hard_negatives(documents: Sequence[Document]) -> dict[str, dict[str, int]]:
+    """For each document the others whose passages BM25 ranks high for its questions, and how often it does.
 
     BM25-mined hard negatives, a story at a time: both stories' questions then share all windows.
     """
-    texts = [text for work in works for text in work.texts]
-    owners = [number for number, work in enumerate(works) for _ in work.passages]
+    texts = [text for document in documents for text in document.texts]
+    owners = [number for number, document in enumerate(documents) for _ in document.passages]
     sparse = sparse_index(texts)
     found = {}
-    for number, work in enumerate(works):
+    for number, document in enumerate(documents):
         mistaken: Counter[int] = Counter()
-        for one in work.asked:
-            best = np.argpartition(-sparse.bm25(one.question), min(10, len(texts) - 1))[:10]
+        for question in document.questions:
+            best = np.argpartition(-sparse.bm25(question.text), min(10, len(texts) - 1))[:10]
             mistaken.update(owner for i in best.tolist() if (owner := owners[i]) != number)
-        found[work.name] = {works[i].name: count for i, count in mistaken.most_common(30)}
+        found[document.name] = {documents[i].name: count for i, count in mistaken.most_common(30)}
     return found

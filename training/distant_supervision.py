@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from training.corpora.corpus import Asked, Work
+from training.corpora.corpus import Document, LabelledQuestion
 from training.span_targets import content_words
 
 LOOKED_AT = 20
 
 
-def distant_gold(work: Work, one: Asked, most: int = 2) -> list[int]:
+def distant_gold(document: Document, question: LabelledQuestion, most: int = 2) -> list[int]:
     """The passages that probably answer the question, the likeliest first; none where nothing tells.
 
     They hold at least half of the content words of a reference, and are the best by BM25 for question
     and answer together (distant supervision: Chen et al. 2017, section 4.2).
     """
-    wanted = [content_words(answer) for answer in one.answers]
-    scores = work.sparse.bm25(" ".join((one.question, *one.answers)))
+    wanted = [content_words(answer) for answer in question.answers]
+    scores = document.sparse.bm25(" ".join((question.text, *question.answers)))
     best = np.argsort(-scores, kind="stable")[:LOOKED_AT]
     found = []
     for number in best.tolist():
-        held = content_words(work.texts[number])
+        held = content_words(document.texts[number])
         if any(words and 2 * len(words & held) >= len(words) for words in wanted):
             found.append(number)
     return found[:most]

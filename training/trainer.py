@@ -26,19 +26,32 @@ class RunExists(StoryQAError):
 
 
 class Task(Protocol[Batch]):
-    """What is trained, on what, and how good it has become.
+    """What is trained, on what, and how good it has become."""
 
-    ``settings`` is all that a run depends on, its ``seed`` among it: two runs with equal settings and
-    data see the same batches. ``data`` tells per kind of text how many works and questions there
-    are. The work is cut into ``chunks``, between which a run can stop and go on. ``chosen_by`` names
-    the scores by each of which the best weights are kept, none where the last ones are.
-    """
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """All that a run depends on, its ``seed`` among it: with equal settings and data go equal batches."""
+        ...
 
-    settings: Mapping[str, Any]
-    chosen_by: Sequence[str]
-    data: Mapping[str, tuple[int, int]]
-    chunks: int
-    device: torch.device
+    @property
+    def chosen_by(self) -> Sequence[str]:
+        """The scores by each of which the best weights are kept, none where the last ones are."""
+        ...
+
+    @property
+    def data(self) -> Mapping[str, tuple[int, int]]:
+        """Per kind of document, how many documents and questions there are."""
+        ...
+
+    @property
+    def chunks(self) -> int:
+        """How many parts the work is cut into, between which a run can stop and go on."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is trained."""
+        ...
 
     def groups(self) -> Sequence[tuple[Sequence[torch.nn.Parameter], float]]:
         """What is trained, always in the same order, and the highest learning rate of each group."""
@@ -57,10 +70,13 @@ class Task(Protocol[Batch]):
         ...
 
 
-class Run(Generic[Batch]):
+Trainable = TypeVar("Trainable", bound=Task[Any])
+
+
+class Trainer(Generic[Trainable]):
     """Trains a task with AdamW, a linear warm-up and a linear decay to 0."""
 
-    def __init__(self, task: Task[Batch], out: Path) -> None:
+    def __init__(self, task: Trainable, out: Path) -> None:
         self.task, self.out = task, out
         self.chunk = 0
         self.seconds = 0.0
@@ -113,7 +129,7 @@ class Run(Generic[Batch]):
                 saved = time.monotonic()
         self.save()
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: object) -> None:
         done = min(1.0, (self.chunk + 0.5) / self.task.chunks)
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * min(done / WARMUP, (1 - done) / (1 - WARMUP))

@@ -1,14 +1,16 @@
-"""Fits the judge on held-out stories: what an answer is worth, and how likely the best one is right."""
+"""Fits the answer selector on held-out stories: what answers are worth, and how likely the best is right."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
 from encoders.cross_encoder import CrossEncoder
@@ -17,8 +19,11 @@ from evaluation.metrics.overlap import rouge_l
 from readers.default.answer_selector import WEIGHTS, Judge, Logistic, Signals, choose
 from readers.default.auto import AutoReader
 from readers.reading import Reading
-from training.context_sampling import everything
-from training.corpora.corpus import FAIRYTALES, STORIES, SUMMARIES, Asked, Library, Work
+from terminal.progress import ProgressBars
+from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.invocation import Invocation
 
 SECTIONS = "sections"
 MOST = 300  # questions of each kind
@@ -30,12 +35,16 @@ READ = 5
 FOLDS = 5
 STRENGTH = 1.0  # inverse of the L2 penalty
 
-_SETTINGS = {FAIRYTALES: (SECTIONS, STORIES), SUMMARIES: (SUMMARIES,), STORIES: (STORIES,)}
+# What is read for a question about each kind of document.
+_READ_AS = {FAIRYTALES: (SECTIONS, STORIES), SUMMARIES: (SUMMARIES,), STORIES: (STORIES,)}
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A held-out question, its candidates' signals, and the ROUGE-L that each has."""
+class ScoredCandidates:
+    """A held-out question, its candidates' signals, and the ROUGE-L that each has.
+
+    ``where`` says what was read: the sections, a summary, or passages found in a story.
+    """
 
     story: str
     where: str
@@ -44,61 +53,65 @@ class Judged:
     worth: tuple[float, ...]
 
 
-def judged_questions(
-    reader: AutoReader, library: Library, on_progress: Callable[[int, int], None] | None = None
-) -> list[Judged]:
+def score_candidates(
+    reader: AutoReader, corpus: Corpus, on_progress: Callable[[int, int], None] | None = None
+) -> list[ScoredCandidates]:
     """The candidates for held-out questions that no model was trained on, scored.
 
     At most ``MOST`` questions of each kind, always the same ones. Fairy tales are read twice, their
     sections alone and passages found in the story; summaries are read whole, and of full stories the
     passages found.
     """
-    names = {work.name for work in (*library.train, *library.held_out) if work.kind == FAIRYTALES}
-    unseen = held_out(names, UNSEEN_SHARE)
-    asked: list[tuple[str, Work, Asked]] = []
-    for kind, settings in (
-        (FAIRYTALES, (SECTIONS, STORIES)),
-        (SUMMARIES, (SUMMARIES,)),
-        (STORIES, (STORIES,)),
-    ):
-        works = [
-            work
-            for work in library.held_out
-            if work.kind == kind and (kind != FAIRYTALES or work.name in unseen)
-        ]
-        every = list(everything(works))
-        every = random.Random(0).sample(every, min(MOST, len(every)))
-        asked += [(where, work, one) for where in settings for work, one in every]
-    judged = []
-    for first in range(0, len(asked), 16):
-        part = asked[first : first + 16]
-        readings = [_reading(where, work, one, reader.encoder) for where, work, one in part]
-        for (where, work, one), (answers, signals) in zip(part, reader.candidates(readings), strict=True):
-            worth = tuple(rouge_l(answer.text, one.answers) for answer in answers)
-            judged.append(Judged(work.name, where, one.question, tuple(signals), worth))
+    questions = _unseen_questions(corpus)
+    scored = []
+    for first in range(0, len(questions), 16):
+        part = questions[first : first + 16]
+        readings = [_reading(where, document, question, reader.encoder) for where, document, question in part]
+        for (where, document, question), (answers, signals) in zip(
+            part, reader.candidates(readings), strict=True
+        ):
+            worth = tuple(rouge_l(answer.text, question.answers) for answer in answers)
+            scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
         if on_progress is not None:
-            on_progress(first + len(part), len(asked))
-    return judged
+            on_progress(first + len(part), len(questions))
+    return scored
 
 
-def _reading(where: str, work: Work, one: Asked, encoder: CrossEncoder) -> Reading:
+def _unseen_questions(corpus: Corpus) -> list[tuple[str, Document, LabelledQuestion]]:
+    """What is read for each question, the document and the question."""
+    names = {document.name for document in (*corpus.train, *corpus.held_out) if document.kind == FAIRYTALES}
+    unseen = held_out(names, UNSEEN_SHARE)
+    found: list[tuple[str, Document, LabelledQuestion]] = []
+    for kind, readings in _READ_AS.items():
+        documents = [
+            document
+            for document in corpus.held_out
+            if document.kind == kind and (kind != FAIRYTALES or document.name in unseen)
+        ]
+        every = list(iter_questions(documents))
+        every = random.Random(0).sample(every, min(MOST, len(every)))
+        found += [(where, document, question) for where in readings for document, question in every]
+    return found
+
+
+def _reading(where: str, document: Document, question: LabelledQuestion, encoder: CrossEncoder) -> Reading:
     if where == SECTIONS:
-        return Reading(one.question, tuple(work.text[start:end] for start, end in one.gold))
+        return Reading(question.text, tuple(document.text[start:end] for start, end in question.gold))
     if where == SUMMARIES:
-        return Reading(one.question, (work.text,))
-    return Reading(one.question, most_relevant(work, one.question, encoder))
+        return Reading(question.text, (document.text,))
+    return Reading(question.text, most_relevant(document, question.text, encoder))
 
 
-def most_relevant(work: Work, question: str, encoder: CrossEncoder) -> tuple[str, ...]:
-    """The passages of a work to read for a question, in story order."""
-    best = np.argsort(-work.sparse.bm25(question), kind="stable")[:CANDIDATES].tolist()
-    (windows,) = encoder.windows([(question, [work.texts[number] for number in best])])
+def most_relevant(document: Document, question: str, encoder: CrossEncoder) -> tuple[str, ...]:
+    """The passages of a document to read for a question, in story order."""
+    best = np.argsort(-document.sparse.bm25(question), kind="stable")[:CANDIDATES].tolist()
+    (windows,) = encoder.windows([(question, [document.texts[number] for number in best])])
     relevance = dict.fromkeys(best, -np.inf)
     for window, read in zip(windows, encoder.read(windows), strict=True):
         number = best[window.passage]
         relevance[number] = max(relevance[number], read.relevance)
     chosen = sorted(best, key=lambda number: -relevance[number])[:READ]
-    return tuple(work.texts[number] for number in sorted(chosen))
+    return tuple(document.texts[number] for number in sorted(chosen))
 
 
 def fit_logistic(features: Sequence[Mapping[str, float]], chances: Sequence[float]) -> Logistic:
@@ -115,35 +128,35 @@ def fit_logistic(features: Sequence[Mapping[str, float]], chances: Sequence[floa
     )
 
 
-def fit_judge(judged: Sequence[Judged]) -> Judge:
+def fit_selector(scored: Sequence[ScoredCandidates]) -> Judge:
     """Worth from the first answer of each reader, and rightness from the one that worth chooses."""
-    judged = [one for one in judged if one.signals]
-    features = [[signals.features(one.question) for signals in one.signals] for one in judged]
-    firsts = [_firsts(one) for one in judged]
+    scored = [one for one in scored if one.signals]
+    features = [[signals.features(one.question) for signals in one.signals] for one in scored]
+    firsts = [_firsts(one) for one in scored]
     worth = fit_logistic(
         [rows[i] for rows, mine in zip(features, firsts, strict=True) for i in mine],
-        [one.worth[i] for one, mine in zip(judged, firsts, strict=True) for i in mine],
+        [one.worth[i] for one, mine in zip(scored, firsts, strict=True) for i in mine],
     )
-    best = [_chosen(one, rows, worth) for one, rows in zip(judged, features, strict=True)]
+    best = [_chosen(one, rows, worth) for one, rows in zip(scored, features, strict=True)]
     right = fit_logistic(
         [rows[i] for rows, i in zip(features, best, strict=True)],
-        [float(one.worth[i] >= RIGHT) for one, i in zip(judged, best, strict=True)],
+        [float(one.worth[i] >= RIGHT) for one, i in zip(scored, best, strict=True)],
     )
     return Judge(worth, right)
 
 
-def _firsts(one: Judged) -> list[int]:
+def _firsts(one: ScoredCandidates) -> list[int]:
     written = [signals.written for signals in one.signals]
     return [written.index(kind) for kind in (False, True) if kind in written]
 
 
-def _chosen(one: Judged, rows: Sequence[Mapping[str, float]], worth: Logistic) -> int:
+def _chosen(one: ScoredCandidates, rows: Sequence[Mapping[str, float]], worth: Logistic) -> int:
     return choose([worth(row) for row in rows], [signals.written for signals in one.signals])
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the judge makes of one kind of question: mean ROUGE-L of its choices and of others'."""
+class SelectionScores:
+    """How a selector fares on one kind of question: mean ROUGE-L of its choices and of others'."""
 
     questions: int
     judged: float
@@ -154,14 +167,14 @@ class Verdict:
     right: float
 
 
-def cross_validated(judged: Sequence[Judged]) -> dict[str, Verdict]:
-    """Per kind of question what judges fitted on other stories choose."""
-    stories = sorted({one.story for one in judged})
+def cross_validate(scored: Sequence[ScoredCandidates]) -> dict[str, SelectionScores]:
+    """Per kind of question what selectors fitted on other stories choose."""
+    stories = sorted({one.story for one in scored})
     found: dict[str, list[tuple[float, ...]]] = {}
     for fold in range(FOLDS):
         apart = set(stories[fold::FOLDS])
-        judge = fit_judge([one for one in judged if one.story not in apart])
-        for one in judged:
+        judge = fit_selector([one for one in scored if one.story not in apart])
+        for one in scored:
             if one.story in apart and one.signals:
                 rows = [signals.features(one.question) for signals in one.signals]
                 chosen = _chosen(one, rows, judge.worth)
@@ -176,26 +189,61 @@ def cross_validated(judged: Sequence[Judged]) -> dict[str, Verdict]:
                     )
                 )
     return {
-        where: Verdict(len(rows), *(float(value) for value in np.mean(rows, axis=0)))
+        where: SelectionScores(len(rows), *(float(value) for value in np.mean(rows, axis=0)))
         for where, rows in found.items()
     }
 
 
-def _first(one: Judged, written: bool) -> float:
+def _first(one: ScoredCandidates, written: bool) -> float:
     """The ROUGE-L of the best candidate of one reader, as that reader orders them."""
     return next((worth for worth, s in zip(one.worth, one.signals, strict=True) if s.written == written), 0.0)
 
 
-def write_judge(judged: Sequence[Judged], out: Path, command: str) -> Path:
-    """Fit on all of ``judged`` and write the judge beside how it fares on stories it was not fitted on."""
-    judge = fit_judge(judged)
-    verdicts = {where: asdict(verdict) for where, verdict in cross_validated(judged).items()}
+@dataclass(frozen=True, slots=True)
+class FittedSelector:
+    """The file of the fitted selector, and how selectors fare on stories that they were not fitted on."""
+
+    path: Path
+    scores: Mapping[str, SelectionScores]
+
+    def describe(self) -> dict[str, object]:
+        """For machines."""
+        return {"weights": [str(self.path)], "cross_validated": _as_dicts(self.scores)}
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        for where, scores in self.scores.items():
+            yield f"{where} {asdict(scores)}"
+
+
+def write_selector(scored: Sequence[ScoredCandidates], out: Path, command: str) -> FittedSelector:
+    """Fit on all of ``scored`` and write the selector beside how it fares on other stories."""
+    selector = fit_selector(scored)
+    fitted = FittedSelector(out / WEIGHTS, cross_validate(scored))
     out.mkdir(parents=True, exist_ok=True)
-    path = out / WEIGHTS
     stored = {
         "command": command,
-        "cross_validated": verdicts,
-        "judges": {"auto": {name: asdict(getattr(judge, name)) for name in ("worth", "right")}},
+        "cross_validated": _as_dicts(fitted.scores),
+        "judges": {"auto": {name: asdict(getattr(selector, name)) for name in ("worth", "right")}},
     }
-    path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    return path
+    fitted.path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    return fitted
+
+
+def _as_dicts(scores: Mapping[str, SelectionScores]) -> dict[str, dict[str, float]]:
+    return {where: asdict(one) for where, one in scores.items()}
+
+
+def train(
+    run: Invocation,
+    *,
+    start: Annotated[
+        Path, typer.Option(exists=True, file_okay=False, help="The folder of the readers' weights.")
+    ],
+) -> FittedSelector:
+    """See ``storyqa train judge``."""
+    corpus = run.corpus()
+    reader = AutoReader.unjudged(str(start))
+    with ProgressBars() as tell:
+        scored = score_candidates(reader, corpus, lambda done, total: tell("reading", done, total))
+    return write_selector(scored, run.out, run.command)

@@ -5,46 +5,54 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+import typer
 
-from encoders.backbone import load_tokenizer
+from encoders.backbone import NAME, load_tokenizer
 from encoders.batches import batches
-from encoders.bi_encoder import LONGEST, mean_pool
+from encoders.bi_encoder import LONGEST, WEIGHTS, mean_pool
 from encoders.device import pick_device
-from training.adaptation import Adaptable
+from training.adaptation import TrainableBackbone
 from training.contrastive_batches import (
     QUESTIONS_OF_A_BOOK,
-    Board,
-    board_of_article,
-    board_of_book,
-    board_of_tales,
-    pairs_of,
-    rivals_of,
+    ContrastiveBatch,
+    batch_of_article,
+    batch_of_book,
+    batch_of_stories,
+    mine_hard_negatives,
+    pair_documents,
 )
-from training.corpora.corpus import ARTICLES, FAIRYTALES, STORIES, Library, Work
-from training.retrieval_validation import retrieval_scores
+from training.corpora.corpus import Corpus, Document
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import STORIES
+from training.corpora.squad import ARTICLES
+from training.export import Provenance, Trained, save_weights, write_card
+from training.invocation import Invocation
+from training.objectives.options import Rank, Seed
+from training.trainer import Trainer
+from training.validation import retrieval_scores
 
 ENCODED = 8192  # tokens in one pass of the encoder
 
 
 @dataclass(frozen=True, slots=True)
-class DenseTraining:
+class BiEncoderSettings:
     """What a run depends on, beside its data.
 
     ``rank`` is that of the adapters, 0 for training whole layers; ``articles`` is how many batches
     are of SQuAD's articles. A question is drawn to the windows that answer it with ``temperature``.
     """
 
-    seed: int = 13
-    rank: int = 16
+    seed: Seed = 13
+    rank: Rank = 16
     rate: float = 4e-4
-    passes: int = 2
-    articles: int = 80
+    passes: Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")] = 2
+    articles: Annotated[int, typer.Option(min=0, help="Batches of SQuAD's articles.")] = 80
     book_passes: int = 1
-    mined: bool = True
+    mined: Annotated[bool, typer.Option(help="Beside each story one that BM25 takes for it.")] = True
     temperature: float = 0.05
     chunk: int = 8
 
@@ -61,57 +69,57 @@ def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature:
     return (scaled.logsumexp(1) - marginal).mean()
 
 
-class DenseTask:
-    """Fine-tunes the encoder on a library (a ``training.trainer.Task``)."""
+class BiEncoderTask:
+    """Fine-tunes the encoder on a corpus (a ``training.trainer.Task``)."""
 
     chosen_by: Sequence[str] = ()
 
-    def __init__(self, settings: DenseTraining, library: Library) -> None:
+    def __init__(self, settings: BiEncoderSettings, corpus: Corpus) -> None:
         self._settings = settings
         self.settings: Mapping[str, Any] = asdict(settings)
-        self.data = library.describe()
+        self.data = corpus.describe()
         self.device = pick_device()
         torch.manual_seed(settings.seed)
         self._tokenizer = load_tokenizer()
-        self.backbone = Adaptable(settings.rank)
+        self.backbone = TrainableBackbone(settings.rank)
         self.backbone.model.to(self.device)
-        self._held_out = [work for work in library.held_out if work.kind == FAIRYTALES]
-        self._boards = self._order(library)
-        self.chunks = -(-len(self._boards) // settings.chunk)
+        self._held_out = [document for document in corpus.held_out if document.kind == FAIRYTALES]
+        self._drawn = self._draw(corpus)
+        self.chunks = -(-len(self._drawn) // settings.chunk)
 
     def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
         """See ``Task.groups``."""
         return [(self.backbone.parameters(), self._settings.rate)]
 
-    def _order(self, library: Library) -> list[tuple[tuple[Work, ...], int]]:
-        """The works of every batch, and a seed for what is drawn from them."""
+    def _draw(self, corpus: Corpus) -> list[tuple[tuple[Document, ...], int]]:
+        """The documents of every batch, and a seed for what is drawn from them."""
         rng = random.Random(self._settings.seed)
-        tales, articles, books = (library.of(kind) for kind in (FAIRYTALES, ARTICLES, STORIES))
-        rivals = rivals_of(tales) if self._settings.mined and len(tales) > 1 else {}
-        order: list[tuple[Work, ...]] = []
+        tales, articles, books = (corpus.of(kind) for kind in (FAIRYTALES, ARTICLES, STORIES))
+        rivals = mine_hard_negatives(tales) if self._settings.mined and len(tales) > 1 else {}
+        order: list[tuple[Document, ...]] = []
         for _ in range(self._settings.passes):
-            order += pairs_of(tales, rivals, rng)
+            order += pair_documents(tales, rivals, rng)
         for _ in range(self._settings.articles if articles else 0):
             order.append((rng.choice(articles),))
         for book in books * self._settings.book_passes:
-            order += [(book,)] * -(-len(book.asked) // QUESTIONS_OF_A_BOOK)
+            order += [(book,)] * -(-len(book.questions) // QUESTIONS_OF_A_BOOK)
         rng.shuffle(order)
-        return [(works, rng.randrange(2**32)) for works in order]
+        return [(documents, rng.randrange(2**32)) for documents in order]
 
-    def batches(self, chunk: int) -> Iterator[Board]:
+    def batches(self, chunk: int) -> Iterator[ContrastiveBatch]:
         """See ``Task.batches``."""
         first = chunk * self._settings.chunk
-        for works, seed in self._boards[first : first + self._settings.chunk]:
+        for documents, seed in self._drawn[first : first + self._settings.chunk]:
             rng = random.Random(seed)
-            kind = works[0].kind
+            kind = documents[0].kind
             if kind == FAIRYTALES:
-                board = board_of_tales(works)
+                batch = batch_of_stories(documents)
             else:
-                board = (board_of_article if kind == ARTICLES else board_of_book)(works[0], rng)
-            if board.questions:
-                yield board
+                batch = (batch_of_article if kind == ARTICLES else batch_of_book)(documents[0], rng)
+            if batch.questions:
+                yield batch
 
-    def losses(self, batch: Board) -> Mapping[str, torch.Tensor]:
+    def losses(self, batch: ContrastiveBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         vectors = self._encode([*batch.questions, *batch.windows])
         asked = len(batch.questions)
@@ -153,3 +161,22 @@ class DenseTask:
     def tensors(self) -> dict[str, torch.Tensor]:
         """The weights of the encoder, as ``encoders.adapters.overlay`` reads them."""
         return self.backbone.tensors()
+
+
+def train(run: Invocation, settings: BiEncoderSettings) -> Trained:
+    """See ``storyqa train dense``."""
+    return export(run.train(BiEncoderTask(settings, run.corpus())), run.command)
+
+
+def export(trainer: Trainer[BiEncoderTask], command: str) -> Trained:
+    """Write the encoder of the dense retriever and its card."""
+    task = trainer.task
+    what = (
+        f"The encoder of the dense retriever: `{NAME}` (all-MiniLM-L6-v2) with low-rank adapters of every "
+        "linear map, to be added to its weights."
+        if task.backbone.rank
+        else f"The encoder of the dense retriever: the layers of `{NAME}` (all-MiniLM-L6-v2), trained."
+    )
+    path = save_weights(task.tensors(), trainer.out / WEIGHTS, task.settings)
+    write_card(path, what, Provenance.of(trainer, command))
+    return Trained((path,), trainer.seconds, trainer.scores)

@@ -1,0 +1,106 @@
+"""The commands of ``storyqa train``: made of the table of objectives and their settings."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from service.cli import run
+from training.commands import objective_command
+from training.objectives import OBJECTIVES
+
+SETTINGS = {name: spec.settings for name, spec in OBJECTIVES.items() if spec.settings}
+# What checkpoints of older versions have recorded: a run is gone on with only where its record is equal.
+READING = (
+    *("seed", "fairytales", "summaries", "stories", "articles", "rate", "decoder_rate", "rank", "frozen"),
+    *("batch_tokens", "span_weight", "relevance_weight", "generate_weight", "distractors", "marginal"),
+    *("copies", "start", "examples", "chunk"),
+)
+NEURAL = (
+    *("model", "sizes", "seed", "epochs", "words", "articles", "chunks", "around", "rate", "batch", "chunk"),
+)
+RECORDED = {
+    "dense": (
+        *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
+    ),
+    **dict.fromkeys(("span", "rerank", "generate"), READING),
+    **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
+}
+
+
+def settings_of(name: str) -> Any:
+    module, _, attribute = SETTINGS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def options_of(name: str) -> dict[str, Any]:
+    return {option.name: option for option in get_command(objective_command(OBJECTIVES[name])).params}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_every_objective_has_a_command_that_explains_each_option(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", name, "--help"]) == 0
+    assert f"storyqa train {name}" in capsys.readouterr().out
+    options = options_of(name)
+    assert {"data", "out", "as_json"} < options.keys()
+    assert all(option.help for option in options.values())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_an_option_that_is_not_given_is_the_settings_default(name: str) -> None:
+    options = options_of(name)
+    shared = [field for field in fields(settings_of(name)) if field.name in options and field.name != "start"]
+    assert len(shared) > 4
+    assert {field.name: options[field.name].default for field in shared} == {
+        field.name: field.default for field in shared
+    }
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> None:
+    settings = settings_of(name)()
+    if hasattr(settings, "record"):
+        assert tuple(settings.record(name)) == RECORDED[name]
+        assert settings.record(name)["sizes"].keys() == ({"d"} if name == "bidaf" else {"d", "hidden"})
+    else:
+        assert tuple(field.name for field in fields(settings)) == RECORDED[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["dense", "--rank", "-1"], "rank"),
+        (["bidaf", "--hidden", "8"], "--hidden"),
+        (["generate", "--rank", "2"], "--rank"),
+        (["span", "--start", "nowhere"], "nowhere"),
+        (["judge"], "--start"),
+        (["average", "--resume"], "--resume"),
+    ],
+)
+def test_an_option_that_an_objective_has_not_or_a_value_out_of_bounds_is_refused(
+    arguments: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["train", *arguments, "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert f"storyqa train {arguments[0]} --help" in error
+
+
+def test_the_list_of_commands_imports_no_model() -> None:
+    code = (
+        "import json, sys\nfrom service.cli import run\ncode = run(['train', '--help'])\n"
+        "print(json.dumps([code, sorted({'torch', 'numpy', 'transformers'} & sys.modules.keys())]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [0, []]
+    assert all(name in done.stdout for name in OBJECTIVES)

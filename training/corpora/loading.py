@@ -1,0 +1,79 @@
+"""Folders of data sets in, a corpus out: what is trained on and what is held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
+from training.corpora import fairytaleqa, narrativeqa, squad
+from training.corpora.corpus import Corpus, Document, NoTrainingData
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
+
+TRAIN_SHARE = 0.05  # of the documents of NarrativeQA's training split are held out
+# What each kind of document is, and its licence.
+SOURCES = {**fairytaleqa.SOURCES, **squad.SOURCES, **narrativeqa.SOURCES}
+
+
+def load_corpus(folders: Sequence[Path]) -> Corpus:
+    """FairytaleQA train, SQuAD v1.1 train and half A of NarrativeQA valid, whichever the folders hold.
+
+    A folder is recognised by what it holds. A tenth of the FairytaleQA stories and a fifth of half A
+    are held out (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder that holds none of
+    them, and the loaders' ``DataError`` for files in another layout.
+    """
+    documents: list[Document] = []
+    for folder in folders:
+        documents += narrativeqa.load_half_a(folder) if narrativeqa.is_in(folder) else _load_other(folder)
+    return _hold_out(
+        documents, {FAIRYTALES: FAIRYTALEQA_SHARE, SUMMARIES: NARRATIVEQA_SHARE, STORIES: NARRATIVEQA_SHARE}
+    )
+
+
+def load_official_corpus(folders: Sequence[Path], stories: bool = False) -> Corpus:
+    """NarrativeQA's training split, FairytaleQA train and SQuAD v1.1 train, whichever the folders hold.
+
+    Of NarrativeQA its summaries, or its full ``stories``; nothing of valid, on which the models are
+    scored: a folder that has no training split is passed over. A twentieth of its documents and a
+    tenth of the FairytaleQA stories are held out. Raises as ``load_corpus``.
+    """
+    documents: list[Document] = []
+    kind = TRAIN_STORIES if stories else TRAIN_SUMMARIES
+    for folder in folders:
+        if narrativeqa.is_in(folder):
+            documents += narrativeqa.load_train(folder, kind)
+        else:
+            documents += _load_other(folder)
+    if not documents:
+        raise NoTrainingData(
+            f"{', '.join(map(str, folders))}: no training data; wanted NarrativeQA with its training split "
+            "(the official qaps.csv and summaries.csv), or FairytaleQA (questions/train and "
+            "section-stories/train)"
+        )
+    return _hold_out(documents, {FAIRYTALES: FAIRYTALEQA_SHARE, kind: TRAIN_SHARE})
+
+
+def _load_other(folder: Path) -> list[Document]:
+    """FairytaleQA or SQuAD in a folder; raises NoTrainingData where it holds neither."""
+    if fairytaleqa.is_in(folder):
+        return fairytaleqa.load(folder)
+    if squad.is_in(folder):
+        return squad.load(folder)
+    raise NoTrainingData(
+        f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
+        "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz) or "
+        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv)"
+    )
+
+
+def _hold_out(documents: Sequence[Document], shares: Mapping[str, float]) -> Corpus:
+    """The documents without a share of those of each kind, and these; held out by name."""
+    names = {kind: {document.name for document in documents if document.kind == kind} for kind in shares}
+    if SUMMARIES in names:
+        names[STORIES] = names[SUMMARIES]  # a summary and the story that it is of are on the same side
+    apart = {kind: held_out(names[kind], share) for kind, share in shares.items()}
+    kept = tuple(document for document in documents if document.name not in apart.get(document.kind, ()))
+    return Corpus(
+        kept, tuple(document for document in documents if document.name in apart.get(document.kind, ()))
+    )

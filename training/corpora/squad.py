@@ -1,0 +1,58 @@
+"""SQuAD v1.1 (Rajpurkar et al. 2016): its training set, a document per Wikipedia article."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+from evaluation.benchmarks import squad
+from evaluation.benchmarks.benchmark import Question
+from training.corpora.corpus import Document, LabelledQuestion
+
+ARTICLES = "articles"
+SOURCES = {ARTICLES: "SQuAD v1.1 train (CC BY-SA 4.0)"}
+_BETWEEN_PARAGRAPHS = "\n\n"
+
+
+def is_in(folder: Path) -> bool:
+    """Whether the folder holds the training set, compressed or not."""
+    return bool(_files(folder))
+
+
+def load(folder: Path) -> list[Document]:
+    """The articles of the training set, their paragraphs as passages; a gold place is the answer itself."""
+    benchmark = squad.load(_files(folder)[0])
+    paragraphs: dict[str, dict[str, str]] = defaultdict(dict)
+    by_story: dict[str, list[Question]] = defaultdict(list)
+    for question in benchmark.questions:
+        if question.book not in paragraphs[question.story]:
+            paragraphs[question.story][question.book] = benchmark.books[question.book]().text
+        by_story[question.story].append(question)
+    return [_article(story, texts, by_story[story]) for story, texts in paragraphs.items()]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("train-v1.1.json*"))
+
+
+def _article(story: str, paragraphs: dict[str, str], questions: list[Question]) -> Document:
+    starts = [0]
+    for text in paragraphs.values():
+        starts.append(starts[-1] + len(text) + len(_BETWEEN_PARAGRAPHS))
+    start_of = dict(zip(paragraphs, starts, strict=False))
+    return Document(
+        ARTICLES,
+        story,
+        _BETWEEN_PARAGRAPHS.join(paragraphs.values()),
+        tuple((start, end - len(_BETWEEN_PARAGRAPHS)) for start, end in pairwise(starts)),
+        tuple(
+            LabelledQuestion(
+                q.text,
+                q.answers,
+                tuple((start_of[q.book] + start, start_of[q.book] + end) for start, end in q.gold),
+                exact=True,
+            )
+            for q in questions
+        ),
+    )

@@ -1,0 +1,61 @@
+"""What every command of ``storyqa train`` is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from evaluation.metrics.overlap import require_extra
+from terminal.progress import ProgressBars
+from training.corpora.corpus import Corpus
+from training.corpora.loading import load_corpus, load_official_corpus
+from training.learning_curve import plot_training
+from training.trainer import RunExists, Trainable, Trainer
+
+
+class Outcome(Protocol):
+    """What a command leaves, told to machines and to people."""
+
+    def describe(self) -> dict[str, object]:
+        """For machines."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The folders of data, the folder to leave everything in, and the command line as a card tells it."""
+
+    data: Sequence[Path]
+    out: Path
+    command: str
+    resume: bool = False
+
+    def corpus(self) -> Corpus:
+        """See ``load_corpus``; raises MissingExtra where the held-out scores could not be computed."""
+        require_extra()  # the held-out scores need it, an hour from now
+        return load_corpus(self.data)
+
+    def official_corpus(self, stories: bool) -> Corpus:
+        """See ``load_official_corpus``; raises MissingExtra as ``corpus``."""
+        require_extra()
+        return load_official_corpus(self.data, stories)
+
+    def train(self, task: Trainable, validations: int = 4) -> Trainer[Trainable]:
+        """Train to the end, and draw the curve. Raises RunExists for a folder with another run."""
+        trainer = Trainer(task, self.out)
+        if self.resume:
+            trainer.resume()
+        elif trainer.checkpoint.exists():
+            raise RunExists(
+                f"{self.out} holds a run already; give --resume to go on with it, or another --out"
+            )
+        with ProgressBars() as tell:
+            trainer.train(lambda done, total: tell("training", done, total), validations=validations)
+        plot_training(self.out / "log.jsonl", self.out / "curve.png")
+        return trainer

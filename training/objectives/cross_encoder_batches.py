@@ -1,0 +1,108 @@
+"""What the cross-encoder sees: the questions of a run, and batches of windows with what is right in each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from encoders.backbone import load_tokenizer
+from encoders.windows import Window
+from readers.default.pointer_generator import LONGEST
+from training.context_sampling import Example
+from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.corpora.squad import ARTICLES
+from training.objectives.cross_encoder_settings import CrossEncoderSettings
+
+PARAGRAPH_WORDS = 160  # the longer tenth of SQuAD buys fewest questions for the time
+
+
+def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple[Document, LabelledQuestion]]:
+    """The questions of a run, in the order in which they are seen."""
+    rng = random.Random(settings.seed)
+    order: list[tuple[Document, LabelledQuestion]] = []
+    for kind, passes in (
+        (FAIRYTALES, settings.fairytales),
+        (SUMMARIES, settings.summaries),
+        (STORIES, settings.stories),
+    ):
+        order += list(iter_questions(corpus.of(kind))) * passes
+    articles = [
+        (document, question)
+        for document, question in iter_questions(corpus.of(ARTICLES))
+        if question.gold and _paragraph_words(document, question) <= PARAGRAPH_WORDS
+    ]
+    rng.shuffle(articles)
+    order += articles[: settings.articles]
+    rng.shuffle(order)
+    return order[: settings.examples]
+
+
+def _paragraph_words(document: Document, question: LabelledQuestion) -> int:
+    first, last = question.gold[0]
+    holding = (document.text[s:e] for s, e in document.passages if s <= first and last <= e)
+    return next((len(text.split()) for text in holding), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderBatch:
+    """Windows of several examples, each example's in a row.
+
+    ``rows`` are the windows of each example; ``spans`` its targets as (row, first token, last token,
+    weight) with rows counted within the example; ``right`` the rows of right passages; ``answers``
+    the tokens of one of its references, end token included.
+    """
+
+    windows: list[Window]
+    rows: list[slice]
+    spans: list[list[tuple[int, int, int, float]]]
+    right: list[list[int]]
+    answers: list[list[int]]
+
+
+def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Random) -> CrossEncoderBatch:
+    """The batch of some examples and their windows; the reference that is written is drawn by ``rng``."""
+    batch = CrossEncoderBatch([], [], [], [], [])
+    for example, windows in examples:
+        batch.rows.append(slice(len(batch.windows), len(batch.windows) + len(windows)))
+        batch.windows.extend(windows)
+        batch.spans.append(target_tokens(example, windows))
+        batch.right.append(_right_rows(example, windows, batch.spans[-1]))
+        # What stands before an answer begins is [CLS]: it is no token of it, the [SEP] at the end is.
+        batch.answers.append(load_tokenizer().encode(rng.choice(example.answers)).ids[1:][-LONGEST:])
+    return batch
+
+
+def target_tokens(example: Example, windows: Sequence[Window]) -> list[tuple[int, int, int, float]]:
+    """Where the targets lie whole in a window: (row, first token, last token, weight), in the window."""
+    found = []
+    for row, window in enumerate(windows):
+        for target in example.targets:
+            if target.text != window.passage:
+                continue
+            inside = [i for i, (s, e) in enumerate(window.offsets) if s < target.end and target.start < e]
+            if inside:
+                first, last = inside[0], inside[-1]
+                if window.offsets[first][0] <= target.start and target.end <= window.offsets[last][1]:
+                    found.append((row, window.first + first, window.first + last, target.weight))
+    return found
+
+
+def _right_rows(
+    example: Example, windows: Sequence[Window], spans: Sequence[tuple[int, int, int, float]]
+) -> list[int]:
+    """The windows of right passages: those that hold a target where any does."""
+    holding = sorted({row for row, _, _, _ in spans})
+    return holding or [row for row, window in enumerate(windows) if window.passage in example.right]
+
+
+def context_mask(windows: Sequence[Window], ids: torch.Tensor) -> torch.Tensor:
+    """(windows, tokens), True at the tokens of passages."""
+    context = torch.zeros(ids.shape, dtype=torch.bool)
+    for row, window in enumerate(windows):
+        context[row, window.first : window.first + len(window.offsets)] = True
+    return context.to(ids.device)

@@ -1,0 +1,81 @@
+"""The settings of the cross-encoder's three objectives: everything together, relevance, the decoder alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from training.objectives.options import Rank, Seed
+
+Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
+Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
+Stories = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's full stories.")]
+Articles = Annotated[int, typer.Option(min=0, help="How many questions of SQuAD to see.")]
+Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderSettings:
+    """What a run depends on, beside its data.
+
+    ``fairytales``, ``summaries`` and ``stories`` say how often a question of each kind is seen,
+    ``articles`` how many of SQuAD's are; the weights are those of the losses, 0 leaves one out. ``rank``
+    is that of adapters beside the encoder's layers, 0 trains the layers themselves, and ``frozen`` none
+    of the encoder. ``start`` is the SHA-256 of the weights that the run began with. ``examples`` ends
+    the run after so many.
+    """
+
+    seed: Seed = 13
+    fairytales: Fairytales = 1
+    summaries: Summaries = 1
+    stories: Stories = 1
+    articles: Articles = 2_500
+    rate: float = 6e-5
+    decoder_rate: float = 4e-4
+    rank: Rank = 0
+    frozen: bool = False
+    batch_tokens: int = 3_000
+    span_weight: float = 1.0
+    relevance_weight: float = 0.5
+    generate_weight: float = 0.3
+    distractors: Annotated[bool, typer.Option(help="Show passages that do not answer, too.")] = True
+    marginal: Annotated[bool, typer.Option(help="All spans that come close are right, or one.")] = True
+    copies: Copies = True
+    start: str | None = None
+    examples: Annotated[
+        int | None, typer.Option(min=1, help="End after so many questions; by default all.")
+    ] = None
+    chunk: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings(CrossEncoderSettings):
+    """Relevance alone, of passages: a summary has but one."""
+
+    rank: Rank = 16
+    summaries: int = 0
+    span_weight: float = 0.0
+    relevance_weight: float = 1.0
+    generate_weight: float = 0.0
+    distractors: bool = True
+    marginal: bool = True
+    copies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateSettings(CrossEncoderSettings):
+    """The decoder alone, on an encoder that stays as it is."""
+
+    fairytales: Fairytales = 4
+    summaries: Summaries = 2
+    stories: Stories = 0
+    articles: Articles = 5_000
+    rank: int = 0
+    frozen: bool = True
+    span_weight: float = 0.0
+    relevance_weight: float = 0.0
+    generate_weight: float = 1.0
+    distractors: bool = True
+    marginal: bool = True
