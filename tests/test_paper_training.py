@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from encoders.errors import ModelError
 from readers import open_reader
-from readers.neural.example import see
+from readers.neural.example import encode_example
 from readers.neural.vocabulary import UNKNOWN, Vocabulary
 from readers.reading import Reading
 from text.closest_spans import best_spans
@@ -110,7 +110,7 @@ def test_the_pointing_reader_learns_the_words_that_stand_in_the_context_and_the_
 
 def test_the_context_is_its_passages_with_delimiters_and_every_position_leads_back() -> None:
     text = TokenText(["Osk slept .", "", "He slept on ."])
-    example = see("Who slept?", text, random.Random(0))
+    example = encode_example("Who slept?", text, random.Random(0))
     apart = [n for n, key in enumerate(example.context) if key == "<apart>"]
     assert apart == [3, 4]
     assert len(example.context) == len(text.ids) + 2
@@ -123,8 +123,8 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     assert vocabulary.words[:3] == ("the", "behind", "a")
     assert not {"lune", "osk"} & set(learn_vocabulary(facts.fifty().train, 500).words)
     assert len(vocabulary.words) == 12
-    assert vocabulary.numbers(["behind", "nowhere"]) == [vocabulary.numbers(["behind"])[0], UNKNOWN]
-    assert vocabulary.key(vocabulary.numbers(["@entity7"])[0]) == "@entity7"
+    assert vocabulary.ids(["behind", "nowhere"]) == [vocabulary.ids(["behind"])[0], UNKNOWN]
+    assert vocabulary.key(vocabulary.ids(["@entity7"])[0]) == "@entity7"
 
 
 @pytest.mark.parametrize(

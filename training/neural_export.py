@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readers.neural.checkpoint import SUFFIX
-from readers.neural.reader import RANKING
+from readers.neural.checkpoint import RANKING_SUFFIX, SUFFIX
 from training.export import SOURCES, Trained
 
 if TYPE_CHECKING:
@@ -30,10 +29,10 @@ def paper_weights(run: Run[object], command: str) -> Trained:
     scores = dict(run.scores)
     paths = [_export(run, name, "ROUGE-L", done, command)]
     other = run.use_best("mrr")
-    ranking = run.out / f"{name}{RANKING}{SUFFIX}"
+    ranking = run.out / f"{name}{RANKING_SUFFIX}{SUFFIX}"
     ranking.unlink(missing_ok=True)
     if other != done:
-        paths.append(_export(run, name + RANKING, "MRR", other, command))
+        paths.append(_export(run, name + RANKING_SUFFIX, "MRR", other, command))
     return Trained(tuple(paths), run.seconds, scores)
 
 

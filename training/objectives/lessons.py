@@ -10,15 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from readers.neural import bidaf as spanning
-from readers.neural.attention_sum import AttentionSumReader, Pointed, encoded
-from readers.neural.attention_sum_net import AttentionSum, probabilities
-from readers.neural.bidaf_net import Bidaf, span_loss
-from readers.neural.example import keys_of, see
-from readers.neural.layers import inside, padded
+from readers.neural.attention_sum import (
+    AttentionSum,
+    AttentionSumReader,
+    TypedContext,
+    encode_documents,
+    target_probabilities,
+)
+from readers.neural.bidaf import Bidaf, BidafReader, encode_batch, span_loss
+from readers.neural.example import encode_answer, encode_example
+from readers.neural.layers import pad_sequences, sequence_mask
 from readers.neural.reader import NeuralReader
-from readers.neural.seq2seq_lstm import Seq2SeqLstmReader, preceded
-from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
+from readers.neural.seq2seq_lstm import Seq2SeqLstm, Seq2SeqLstmReader, shift_right
 from readers.neural.vocabulary import END, Vocabulary
 from text.closest_spans import best_spans
 from text.spans import TokenText
@@ -70,7 +73,7 @@ class Lesson(Protocol):
 class SpanLesson:
     """BiDAF: the span that is marked, or the oracle's: of best ROUGE-L with a reference (section 4.2)."""
 
-    reader = spanning.BidafReader
+    reader = BidafReader
 
     def sample(self, shown: Shown, vocabulary: Vocabulary, rng: random.Random) -> Sample | None:
         """See ``Lesson.sample``."""
@@ -78,7 +81,7 @@ class SpanLesson:
         span = _marked(text, shown.marked) if shown.marked else _oracle(text, shown)
         if span is None:
             return None
-        example = see(shown.question, text, rng)
+        example = encode_example(shown.question, text, rng)
         first, last = (int(example.position_of[token]) for token in span)
         return Sample(example, (first, last), len(example.context))
 
@@ -86,7 +89,7 @@ class SpanLesson:
         self, model: Bidaf, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``Lesson.loss``."""
-        log_p1, log_p2 = model(spanning.question([one.example for one in samples], vocabulary, device))
+        log_p1, log_p2 = model(encode_batch([one.example for one in samples], vocabulary, device))
         first, last = torch.tensor([one.target for one in samples], device=device).unbind(1)
         return span_loss(log_p1, log_p2, first, last)
 
@@ -113,24 +116,24 @@ class PointingLesson:
 
     def sample(self, shown: Shown, vocabulary: Vocabulary, rng: random.Random) -> Sample | None:
         """See ``Lesson.sample``."""
-        example = see(shown.question, TokenText(shown.passages), rng)
-        pointed = Pointed(example, vocabulary)
-        keys = keys_of(rng.choice(shown.answers), example.entities)
-        held = [key for key in keys if key in pointed.keys][:LONGEST]
+        example = encode_example(shown.question, TokenText(shown.passages), rng)
+        pointed = TypedContext(example, vocabulary)
+        keys = encode_answer(rng.choice(shown.answers), example.entities)
+        held = [key for key in keys if key in pointed.type_of][:LONGEST]
         if not held:
             return None
-        return Sample(pointed, tuple(pointed.of(held)), len(example.context))
+        return Sample(pointed, tuple(pointed.targets(held)), len(example.context))
 
     def loss(
         self, model: AttentionSum, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``Lesson.loss``."""
-        document = encoded(model, [one.example for one in samples], device)
-        targets, lengths = padded([one.target for one in samples], device)
-        words, _ = padded([[one.example.words[n] for n in one.target] for one in samples], device)
-        s = model.trace(targets, words, document)
-        real = inside(lengths, targets.shape[1])
-        log_p = probabilities(s, targets, document).clamp_min(1e-12).log()
+        document = encode_documents(model, [one.example for one in samples], device)
+        targets, lengths = pad_sequences([one.target for one in samples], device)
+        words, _ = pad_sequences([[one.example.words[n] for n in one.target] for one in samples], device)
+        s = model.attention(targets, words, document)
+        real = sequence_mask(lengths, targets.shape[1])
+        log_p = target_probabilities(s, targets, document).clamp_min(1e-12).log()
         loss: torch.Tensor = -(log_p * real).sum() / real.sum()
         return loss
 
@@ -142,19 +145,21 @@ class WritingLesson:
 
     def sample(self, shown: Shown, vocabulary: Vocabulary, rng: random.Random) -> Sample | None:
         """See ``Lesson.sample``."""
-        example = see(shown.question, TokenText(shown.passages), rng)
-        keys = keys_of(rng.choice(shown.answers), example.entities)[:LONGEST]
-        question = tuple(vocabulary.numbers(example.question))
-        return Sample(question, (*vocabulary.numbers(keys), END), len(question) + len(keys))
+        example = encode_example(shown.question, TokenText(shown.passages), rng)
+        keys = encode_answer(rng.choice(shown.answers), example.entities)[:LONGEST]
+        question = tuple(vocabulary.ids(example.question))
+        return Sample(question, (*vocabulary.ids(keys), END), len(question) + len(keys))
 
     def loss(
         self, model: Seq2SeqLstm, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``Lesson.loss``."""
-        targets, lengths = padded([one.target for one in samples], device)
-        log_p, _ = model(preceded(targets), model.encode(*padded([one.example for one in samples], device)))
+        targets, lengths = pad_sequences([one.target for one in samples], device)
+        log_p, _ = model(
+            shift_right(targets), model.encode(*pad_sequences([one.example for one in samples], device))
+        )
         chosen = log_p.gather(2, targets[:, :, None])[:, :, 0]
-        real = inside(lengths, targets.shape[1])
+        real = sequence_mask(lengths, targets.shape[1])
         loss: torch.Tensor = -(chosen * real).sum() / real.sum()
         return loss
 

@@ -14,7 +14,7 @@ import torch
 from encoders.batches import batches
 from encoders.device import pick_device
 from evaluation.metrics.overlap import reciprocal_rank, rouge_l
-from readers.neural.checkpoint import Weights
+from readers.neural.checkpoint import Checkpoint
 from readers.neural.entities import find_entities
 from readers.neural.reader import NeuralReader
 from readers.neural.vocabulary import Vocabulary
@@ -170,9 +170,9 @@ class PaperTask:
         """See ``Task.validate``."""
         return paper_scores(self.lesson.reader(self.weights("")), self._held_out, self._settings.chunks)
 
-    def weights(self, trained_on: str) -> Weights:
+    def weights(self, trained_on: str) -> Checkpoint:
         """The model as it is now, for a reader."""
-        return Weights(self._settings.sizes, self.vocabulary, self.model.state_dict(), trained_on)
+        return Checkpoint(self._settings.sizes, self.vocabulary, self.model.state_dict(), trained_on)
 
 
 def paper_scores(reader: NeuralReader, held_out: Sequence[Work], chunks: int) -> dict[str, float]:
