@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ from readers.neural import checkpoint
 from readers.neural.checkpoint import RANKING_SUFFIX, SUFFIX, Checkpoint
 from readers.neural.example import Example, encode_reading
 from readers.neural.vocabulary import Vocabulary
-from readers.reading import Answer, Reading
+from readers.reading import Answer, Ranker, Reading
 from text.spans import TokenText
 
 BATCH_POSITIONS = 8_192  # of the contexts read together, padding included
@@ -32,7 +32,7 @@ class LoadedModel:
     device: torch.device
 
 
-class NeuralReader(ABC):
+class NeuralReader(Ranker):
     """A model that learns everything from its training data, with no backbone.
 
     A subclass names itself and its ``model``, which is made of the number of words and the checkpoint's
