@@ -25,7 +25,7 @@ from readers.default.span_decoding import (
     window_candidates,
     without_overlaps,
 )
-from readers.external.pretrained import load_pretrained
+from readers.external.huggingface.pretrained import load_pretrained
 from readers.reading import Answer, Ranker, Reading
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from readers.attribution import nearest_sentence
 from readers.errors import EndpointError
 from readers.external.dialogue import Reply, messages, read_reply
 from readers.external.endpoint import Endpoint
-from readers.external.prompts import fair_shares
+from readers.external.fair_shares import fair_shares
 from readers.reading import Answer, Reader, Reading, Span
 from text.quote_matching import find_quote
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
-from readers.external.pretrained import load_config, load_pretrained
-from readers.external.prompts import DELIMITER, count_tokens, prompt
+from readers.external.huggingface.pretrained import load_config, load_pretrained
+from readers.external.huggingface.prompts import DELIMITER, count_tokens, prompt
 from readers.reading import Answer, Ranker, Reading
 
 if TYPE_CHECKING:
