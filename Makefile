@@ -9,7 +9,7 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench openapi fuzz
+.PHONY: help demo test lint check bench openapi docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -17,6 +17,7 @@ help:
 	@echo "make check    lint, types and tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
+	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
 	@echo "make fuzz     send thousands of requests, sound and unsound, to every call"
 
 demo: $(VENV)/.installed
@@ -37,6 +38,9 @@ bench: $(VENV)/.installed-dev $(PEERS)/.installed
 
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py
+
+docs-tables: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/readme_tables.py
 
 fuzz: $(VENV)/.installed-dev
 	$(VENV)/bin/python -m benchmarks.fuzz --examples 200

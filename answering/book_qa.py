@@ -16,7 +16,7 @@ from answering.timing import Laps
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
-from readers import READERS, kind_of
+from readers import spec_of
 from readers.attribution import nearest_sentence
 from readers.errors import EndpointError
 from readers.reading import Answer, Reader, Reading
@@ -158,7 +158,7 @@ class BookQA:
         """Raise what the names in ``ask`` would raise, loading no model: ``UnknownBook``, ``UnknownName``."""
         self.open(ask.book_id)
         check_name("retriever", ask.retriever, RETRIEVERS)
-        check_name("reader", kind_of(ask.reader), READERS)
+        spec_of(ask.reader)
 
     def warm(self, retriever: str, reader: str) -> None:
         """Load what the first question would load, so that it does not wait for it."""
@@ -250,8 +250,7 @@ class BookQA:
         self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
     ) -> CitedAnswer:
         best = candidates[0] if candidates else Candidate("", 0.0, None)
-        # The reader's name, and which weights it has where it tells.
-        weights = getattr(self._reader(found.ask.reader), "version", None)
+        weights = self._reader(found.ask.reader).version
         return CitedAnswer(
             text=best.text,
             confidence=best.confidence,

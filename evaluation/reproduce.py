@@ -161,7 +161,7 @@ class Reproduction:
             (folder / RESULT).write_text(text + "\n", encoding="utf-8")
             tell(f"{row.system}: scoring", 1, 1)
         stories = len({one.story for one in predictions})
-        on = getattr(named_reader(self._reader(row)), "trained_on", None) if row.trained else None
+        on = named_reader(self._reader(row)).trained_on if row.reader else None
         return replace(base, questions=len(predictions), stories=stories, trained_on=on, **kept)
 
 

@@ -17,9 +17,9 @@ from evaluation.systems import (
     GivenPassages,
     RetrievedPassages,
     System,
-    can_rank,
     named_reader,
 )
+from readers import spec_of
 from text.errors import StoryQAError
 from text.spans import overlaps
 
@@ -50,7 +50,7 @@ class Options:
 def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
     """The settings that a run is told from others by; what plays no part in it is None."""
     reader = named_reader(options.reader)
-    ranked = benchmark.ranked and can_rank(reader) and options.mrr is not False
+    ranked = benchmark.ranked and spec_of(options.reader).ranks and options.mrr is not False
     if options.mrr and not ranked:
         what = f"reader {options.reader!r}" if benchmark.ranked else benchmark.name
         raise StoryQAError(f"--mrr asks for answers to be ranked, which {what} cannot do; leave it out")
@@ -62,7 +62,7 @@ def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
         "data": benchmark.fingerprint(),
         "retriever": options.retriever if benchmark.retrieved else None,
         "reader": options.reader,
-        "reader_version": getattr(reader, "version", None),
+        "reader_version": reader.version,
         "k": options.k if benchmark.retrieved else None,
         "limit": options.limit,
         "seed": options.seed,

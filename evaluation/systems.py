@@ -112,7 +112,7 @@ class RetrievedPassages:
         reader = named_reader(self._reader)
         readings = [_reading(reader, q, one.texts) for q, one in zip(questions, found, strict=True)]
         # An oracle is told the right answers, which no question to the service holds.
-        answers = reader.read(readings, 1) if is_oracle(reader) else self._qa.read(found)
+        answers = reader.read(readings, 1) if reader.oracle else self._qa.read(found)
         ranks = reciprocal_ranks(reader, readings, questions, self._candidates)
         golds = self._first_golds(questions)
         results = []
@@ -158,18 +158,8 @@ def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:
     return next((rank for rank, place in enumerate(places, 1) if overlaps(place, gold)), 0)
 
 
-def is_oracle(reader: Reader) -> bool:
-    """Whether the reader has to be told the right answers."""
-    return bool(getattr(reader, "oracle", False))
-
-
 def _reading(reader: Reader, question: Question, passages: tuple[str, ...]) -> Reading:
-    return Reading(question.text, passages, question.answers if is_oracle(reader) else ())
-
-
-def can_rank(reader: Reader) -> bool:
-    """Whether the reader scores given candidates, as MRR needs."""
-    return hasattr(reader, "rank")
+    return Reading(question.text, passages, question.answers if reader.oracle else ())
 
 
 def reciprocal_ranks(

@@ -18,12 +18,14 @@ class Reading:
     """A question and the passages to answer it from, in story order.
 
     ``references`` are the right answers, for oracles alone, which measure what the best possible answer
-    is worth; only evaluation knows them.
+    is worth; only evaluation knows them. ``candidates`` are the answers to choose from where the question
+    has some (cloze, multiple choice); a reader may make use of them.
     """
 
     question: str
     passages: tuple[str, ...]
     references: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,13 @@ class Answer:
 class Reader(Protocol):
     """Answers questions from passages; sees strings, never a book or an index.
 
-    Readings have references only for a reader whose attribute ``oracle`` is true.
+    ``version`` tells its weights from others, where they are ours or trained by us; ``trained_on`` says what
+    they learnt from, where that is known. Readings have references only for an ``oracle``.
     """
+
+    version: str | None = None
+    trained_on: str | None = None
+    oracle: bool = False
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.
@@ -77,8 +84,8 @@ class Reader(Protocol):
         ...
 
 
-class Ranker(Protocol):
-    """A reader that can also rank given candidates (used for MRR)."""
+class Ranker(Reader, Protocol):
+    """A reader that can also rank given candidates (used for MRR and multiple choice)."""
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """One score per candidate, larger is better: log-probability or similarity."""

@@ -4,22 +4,66 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from text.registry import resolve
+from text.registry import Spec, by_name, resolve
 
 if TYPE_CHECKING:
     from indexing.index import BookIndex
     from retrieval.hits import Retriever
 
-RETRIEVERS = {
-    "tfidf": "retrieval.sparse:TfidfRetriever",
-    "bm25": "retrieval.sparse:Bm25Retriever",
-    "dense": "retrieval.dense:DenseRetriever",
-    "hybrid": "retrieval.hybrid:HybridRetriever",
-    "rerank": "retrieval.rerank:RerankRetriever",
-    "rouge-span": "retrieval.span_overlap:RougeSpanRetriever",
-    "bleu-span": "retrieval.span_overlap:BleuSpanRetriever",
-    "lda": "retrieval.lda:LdaRetriever",
-}
+_NARRATIVEQA = "Kočiský et al. 2018"
+
+RETRIEVERS: dict[str, Spec] = by_name(
+    Spec(
+        "tfidf",
+        "retrieval.sparse:TfidfRetriever",
+        "the cosine of TF-IDF weights (scikit-learn's)",
+        _NARRATIVEQA,
+        "5.3",
+        public=True,
+    ),
+    Spec("bm25", "retrieval.sparse:Bm25Retriever", "Okapi BM25 (rank-bm25's weights)", public=True),
+    Spec(
+        "dense",
+        "retrieval.dense:DenseRetriever",
+        "the best of the overlapping 80-word windows in each passage, by the encoder's vectors (FAISS)",
+        public=True,
+    ),
+    Spec(
+        "hybrid", "retrieval.hybrid:HybridRetriever", "the sum of `bm25` and `dense`, z-scored", public=True
+    ),
+    Spec(
+        "rerank",
+        "retrieval.rerank:RerankRetriever",
+        "the relevance that the cross-encoder gives the best passages of `hybrid`",
+        "Nogueira and Cho 2019",
+        "3",
+        public=True,
+    ),
+    Spec(
+        "rouge-span",
+        "retrieval.span_overlap:RougeSpanRetriever",
+        "the span of 8 tokens of most ROUGE-L with the question",
+        _NARRATIVEQA,
+        "5.3",
+        public=True,
+    ),
+    Spec(
+        "bleu-span",
+        "retrieval.span_overlap:BleuSpanRetriever",
+        "the span of 8 tokens of most BLEU-1 with the question",
+        _NARRATIVEQA,
+        "5.3",
+        public=True,
+    ),
+    Spec(
+        "lda",
+        "retrieval.lda:LdaRetriever",
+        "the symmetric KL divergence of LDA topics, fitted on the book's passages, from the question's",
+        _NARRATIVEQA,
+        "5.3",
+        public=True,
+    ),
+)
 DEFAULT_RETRIEVER = "rerank"
 
 

@@ -12,9 +12,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answering.ask import ANSWERABLE
 from answering.configuration import Configuration
-from readers import DEFAULT_READER
+from readers import DEFAULT_READER, READERS
 from retrieval import DEFAULT_RETRIEVER
 from text.errors import StoryQAError
+from text.registry import public_names
 
 
 class BadSetting(StoryQAError):
@@ -40,7 +41,7 @@ class Settings(BaseSettings):
     retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
     reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
     readers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(DEFAULT_READER, "span", "generate", "overlap"),
+        default=public_names(READERS),
         description="the readers that HTTP clients may name, by full name, separated by commas",
     )
     answerable: float = Field(

@@ -21,7 +21,7 @@ from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
 from service.cli import COMMANDS, run
 from service.schemas import AnswerResponse
-from text.registry import resolve
+from text.registry import import_object
 
 ROOT = Path(__file__).parents[1]
 # A shell that starts tests in the background has them ignore Ctrl-C, which children inherit.
@@ -265,7 +265,7 @@ def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_commands_of_other_packages_are_there(name: str) -> None:
-    assert callable(resolve("command", name, COMMANDS))
+    assert callable(import_object(COMMANDS[name]))
 
 
 def test_arguments_reach_the_commands_of_other_packages_as_they_are(storyqa: Run) -> None:

@@ -12,7 +12,7 @@ from server import serving
 from encoders.errors import ModelError
 from indexing.store import IndexStore
 from readers import open_reader
-from readers.baselines.options import Options, parse
+from readers.baselines.similarity_options import SimilarityOptions, parse_options
 from readers.reading import NeedsReferences, Reading
 from service.settings import Settings
 
@@ -90,17 +90,23 @@ def test_what_is_asked_does_not_matter_to_an_oracle_nor_the_answer_to_the_others
 @pytest.mark.parametrize(
     ("argument", "takes_path", "wanted"),
     [
-        (None, False, Options("sentence", "question", None)),
-        ("@span=8", False, Options("8", "question", None)),
-        ("@query=answer", False, Options("answer", "answer", None)),
-        ("@span=4,query=answer", False, Options("4", "answer", None)),
-        ("a@b/glove.txt@query=answer,span=sentence", True, Options("sentence", "answer", "a@b/glove.txt")),
-        ("@ties=random", False, Options("sentence", "question", None, "random")),
-        ("a@b=c/glove.txt", True, Options("sentence", "question", "a@b=c/glove.txt")),
+        (None, False, SimilarityOptions("sentence", "question", None)),
+        ("@span=8", False, SimilarityOptions("8", "question", None)),
+        ("@query=answer", False, SimilarityOptions("answer", "answer", None)),
+        ("@span=4,query=answer", False, SimilarityOptions("4", "answer", None)),
+        (
+            "a@b/glove.txt@query=answer,span=sentence",
+            True,
+            SimilarityOptions("sentence", "answer", "a@b/glove.txt"),
+        ),
+        ("@ties=random", False, SimilarityOptions("sentence", "question", None, "random")),
+        ("a@b=c/glove.txt", True, SimilarityOptions("sentence", "question", "a@b=c/glove.txt")),
     ],
 )
-def test_options_stand_behind_the_last_at_sign(argument: str, takes_path: bool, wanted: Options) -> None:
-    assert parse("ir", argument, "sentence", takes_path) == wanted
+def test_options_stand_behind_the_last_at_sign(
+    argument: str, takes_path: bool, wanted: SimilarityOptions
+) -> None:
+    assert parse_options("ir", argument, "sentence", takes_path) == wanted
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ from math import exp, log, tanh
 import pytest
 import torch
 
-from readers.neural.attention_sum_net import (
+from readers.neural.attention_sum import (
     BEGIN_TYPE,
     END_TYPE,
     AttentionSum,
+    DecoderState,
     Document,
-    State,
-    probabilities,
+    target_probabilities,
 )
-from readers.neural.bidaf_net import AttentionFlow, Bidaf, Highway, Question, span_loss
-from readers.neural.layers import BiLstm, ends, turned
-from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
+from readers.neural.bidaf import AttentionFlow, Batch, Bidaf, Highway, span_loss
+from readers.neural.layers import BiLstm, final_states, reverse_sequences
+from readers.neural.seq2seq_lstm import Seq2SeqLstm
 
 
 def sigmoid(x: float) -> float:
@@ -54,12 +54,14 @@ def test_a_bidirectional_lstm_is_the_one_counted_by_hand() -> None:
     forth, back = lstm_by_hand(xs, *numbers), lstm_by_hand(xs[::-1], *numbers)[::-1]
     assert states[0, :3, 0].tolist() == pytest.approx(forth, rel=1e-5)
     assert states[0, :3, 1].tolist() == pytest.approx(back, rel=1e-5)
-    assert ends(states, torch.tensor([3]))[0].tolist() == pytest.approx([forth[-1], back[0]], rel=1e-5)
+    assert final_states(states, torch.tensor([3]))[0].tolist() == pytest.approx(
+        [forth[-1], back[0]], rel=1e-5
+    )
 
 
 def test_turning_leaves_the_padding_where_it_is() -> None:
     rows = torch.tensor([[1, 2, 3], [4, 5, 0]])[:, :, None]
-    assert turned(rows, torch.tensor([3, 2]))[:, :, 0].tolist() == [[3, 2, 1], [5, 4, 0]]
+    assert reverse_sequences(rows, torch.tensor([3, 2]))[:, :, 0].tolist() == [[3, 2, 1], [5, 4, 0]]
 
 
 def test_a_highway_layer_is_the_one_counted_by_hand() -> None:
@@ -103,8 +105,8 @@ def test_bidaf_gives_the_same_beside_a_longer_text_and_nothing_where_no_answer_m
     lengths, queries = torch.tensor([6, 9]), torch.tensor([3, 5])
     answerable = torch.arange(9) < lengths[:, None]
     answerable[0, 2] = False
-    both = Question(context, lengths, query, queries, answerable)
-    alone = Question(context[:1, :6], lengths[:1], query[:1, :3], queries[:1], answerable[:1, :6])
+    both = Batch(context, lengths, query, queries, answerable)
+    alone = Batch(context[:1, :6], lengths[:1], query[:1, :3], queries[:1], answerable[:1, :6])
     with torch.inference_mode():
         for together, single in zip(model(both), model(alone), strict=True):
             torch.testing.assert_close(together[:1, :6], single)
@@ -124,9 +126,11 @@ def _document() -> Document:
 def test_the_probability_of_a_word_is_the_sum_of_what_points_to_where_it_stands() -> None:
     document = _document()
     s = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
-    assert document.sums(s)[0].tolist() == pytest.approx([0, 0.4, 0, 0.4, 0.2])
+    assert document.word_probabilities(s)[0].tolist() == pytest.approx([0, 0.4, 0, 0.4, 0.2])
     targets = torch.tensor([[3, -1]])
-    assert probabilities(s[:, None].expand(1, 2, 4), targets, document)[0].tolist() == pytest.approx([0.4, 0])
+    assert target_probabilities(s[:, None].expand(1, 2, 4), targets, document)[0].tolist() == pytest.approx(
+        [0.4, 0]
+    )
 
 
 def test_a_step_of_the_pointing_decoder_is_the_one_counted_by_hand() -> None:
@@ -136,7 +140,7 @@ def test_a_step_of_the_pointing_decoder_is_the_one_counted_by_hand() -> None:
     fill(model.w_s.weight, 0, 0, 0, 0, 0, 0, 0, 0)
     fill(model.w_s.bias, log(2.0), log(3.0))
     document = _document()
-    state = State(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.3, 0.5, 0.1, 0.1]]))
+    state = DecoderState(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.3, 0.5, 0.1, 0.1]]))
     read: list[torch.Tensor] = []
     model.decoder.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0]))
     after = model.step(torch.tensor([3]), torch.tensor([9]), state, document)
@@ -151,7 +155,7 @@ def test_nothing_was_read_before_the_first_word() -> None:
     read: list[torch.Tensor] = []
     model.decoder.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0]))
     document = _document()
-    model.step(torch.tensor([BEGIN_TYPE]), torch.tensor([1]), model.begin(document, 1), document)
+    model.step(torch.tensor([BEGIN_TYPE]), torch.tensor([1]), model.initial_state(document, 1), document)
     assert read[0][0, 1:].tolist() == [0.0, 0.0]
 
 
@@ -166,11 +170,11 @@ def test_answers_to_several_readings_are_written_as_each_alone() -> None:
     fed = torch.randint(4, 30, (4, 3))
     with torch.inference_mode():
         document = model.encode(context, lengths, query, queries, types, words)
-        s = model.trace(targets, fed, document)
+        s = model.attention(targets, fed, document)
         alone = model.encode(
             context[:1, :5], lengths[:1], query[:1, :2], queries[:1], types[:1, :5], words[:1]
         )
-        torch.testing.assert_close(s[1:2, :, :5], model.trace(targets[1:2], fed[1:2], alone))
+        torch.testing.assert_close(s[1:2, :, :5], model.attention(targets[1:2], fed[1:2], alone))
     torch.testing.assert_close(s.sum(2), torch.ones(4, 3))
     assert s[:2, :, 5:].sum().item() == 0
 

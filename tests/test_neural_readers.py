@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from readers import open_reader
-from readers.neural.bidaf import likelihood
+from readers.neural.bidaf import log_likelihood
 from readers.reading import Reading
 from text.closest_spans import best_spans
 from text.detokenise import appended, joined
@@ -49,7 +49,7 @@ def test_a_candidate_that_stands_twice_is_as_likely_as_both() -> None:
     log_p1, log_p2 = np.log([[0.1, 0.1, 0.1, 0.5, 0.1, 0.1], [0.2, 0.1, 0.1, 0.4, 0.1, 0.1]]).astype(
         np.float32
     )
-    assert likelihood(best, log_p1, log_p2) == pytest.approx(log(0.1 * 0.2 + 0.5 * 0.4))
+    assert log_likelihood(best, log_p1, log_p2) == pytest.approx(log(0.1 * 0.2 + 0.5 * 0.4))
 
 
 def test_a_candidate_that_stands_nowhere_ranks_by_what_is_nearest_to_it(bidaf: Any) -> None:

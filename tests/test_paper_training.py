@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from encoders.errors import ModelError
 from readers import open_reader
-from readers.neural.example import see
-from readers.neural.vocabulary import UNKNOWN, Vocabulary
+from readers.neural.example import encode_example
+from readers.neural.vocabulary import SEPARATOR_KEY, UNKNOWN, Vocabulary
 from readers.reading import Reading
 from text.closest_spans import best_spans
 from text.similarity import rouge_l
@@ -99,7 +99,7 @@ def test_the_pointing_reader_learns_the_words_that_stand_in_the_context_and_the_
     )
     sample = AttentionSumObjective().sample(example, Vocabulary(("kite",)), random.Random(0))
     assert sample is not None
-    keys = {number: key for key, number in sample.example.keys.items()}
+    keys = {number: key for key, number in sample.example.type_of.items()}
     assert [keys[number] for number in sample.target] == ["the", "kite", "sold", "<end>"]
     assert sample.example.types[-1] == sample.target[-1]
     assert (
@@ -110,11 +110,10 @@ def test_the_pointing_reader_learns_the_words_that_stand_in_the_context_and_the_
     )
 
 
-def test_the_context_is_its_passages_with_delimiters_and_every_position_leads_back() -> None:
+def test_the_context_is_its_passages_with_separators_and_every_position_leads_back() -> None:
     text = TokenText(["Osk slept .", "", "He slept on ."])
-    example = see("Who slept?", text, random.Random(0))
-    apart = [n for n, key in enumerate(example.context) if key == "<apart>"]
-    assert apart == [3, 4]
+    example = encode_example("Who slept?", text, random.Random(0))
+    assert [n for n, key in enumerate(example.context) if key == SEPARATOR_KEY] == [3, 4]
     assert len(example.context) == len(text.ids) + 2
     assert [example.token_of[position] for position in example.position_of] == list(range(len(text.ids)))
     assert example.question == ["who", "slept", "?", "<end>"]
@@ -125,8 +124,8 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     assert vocabulary.words[:3] == ("the", "behind", "a")
     assert not {"lune", "osk"} & set(learn_vocabulary(facts.fifty().train, 500).words)
     assert len(vocabulary.words) == 12
-    assert vocabulary.numbers(["behind", "nowhere"]) == [vocabulary.numbers(["behind"])[0], UNKNOWN]
-    assert vocabulary.key(vocabulary.numbers(["@entity7"])[0]) == "@entity7"
+    assert vocabulary.ids(["behind", "nowhere"]) == [vocabulary.ids(["behind"])[0], UNKNOWN]
+    assert vocabulary.key(vocabulary.ids(["@entity7"])[0]) == "@entity7"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readers.external.prompts import count_tokens, fair_shares, prompt
+from readers.external.fair_shares import fair_shares
+from readers.external.huggingface.prompts import count_tokens, prompt
 from readers.reading import Reading
 
 SHORT = "The lamp was blue."

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import pytest
 
-from readers import READERS, kind_of, open_reader
-from readers.reading import Answer, Reading
+from encoders.errors import ModelError
+from readers import READERS, kind_of, open_reader, spec_of
+from readers.reading import Answer, NeedsReferences, Reading
 from text.registry import resolve
 
 FERRY = (
@@ -67,7 +71,6 @@ NAMES = {
     "attention-sum": "attention-sum:{tiny_paper}",
     "bidaf": "bidaf:{tiny_paper}",
 }
-CANNOT_RANK = {"chat"}
 
 
 def opened(request: pytest.FixtureRequest) -> Any:
@@ -81,7 +84,7 @@ def reader(request: pytest.FixtureRequest) -> Any:
     return opened(request)
 
 
-@pytest.fixture(params=[name for name in NAMES if name not in CANNOT_RANK])
+@pytest.fixture(params=[name for name in NAMES if spec_of(NAMES[name]).ranks])
 def ranker(request: pytest.FixtureRequest) -> Any:
     return opened(request)
 
@@ -112,6 +115,64 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
 
 def test_every_reader_of_the_table_is_under_contract() -> None:
     assert {kind_of(name) for name in NAMES.values()} == set(READERS)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_ranks_where_its_record_says_so(name: str) -> None:
+    assert hasattr(resolve("reader", name, READERS), "rank") == READERS[name].ranks
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_name_alone_opens_what_is_shipped_and_weights_tell_their_version_and_training(name: str) -> None:
+    spec = READERS[name]
+    if spec.shipped:
+        reader = open_reader(name)
+        assert reader.version
+        assert bool(reader.trained_on) == spec.trained
+    elif spec.written[0] == name:
+        assert open_reader(name).version is None  # it has no weights
+    else:
+        with pytest.raises(ModelError, match=f"{name}.*(needs|write|wanted)"):
+            open_reader(name)
+
+
+def test_an_oracle_is_one_by_the_option_of_its_record(reader: Any, request: pytest.FixtureRequest) -> None:
+    name = NAMES[request.node.callspec.params["reader"]]
+    assert not reader.oracle
+    option = spec_of(name).oracle
+    if option is not None:
+        places = {"tiny_glove": request.getfixturevalue("tiny_glove")}
+        oracle = open_reader(f"{name.partition('@')[0].format(**places)}@{option}")
+        assert oracle.oracle
+        with pytest.raises(NeedsReferences):
+            oracle.read(READINGS[:1])
+        assert oracle.read([replace(READINGS[0], references=("a hollow oak",))])[0]
+
+
+def test_given_candidates_those_who_choose_among_them_answer_with_one_of_them(
+    reader: Any, request: pytest.FixtureRequest
+) -> None:
+    if spec_of(NAMES[request.node.callspec.params["reader"]]).candidates:
+        choice = replace(READINGS[0], candidates=("Maud", "a hollow oak", "the ferry"))
+        assert reader.read([choice])[0][0].text in choice.candidates
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if READERS[name].model == "none"])
+def test_a_reader_without_a_model_loads_no_network(name: str, tiny_glove: Any) -> None:
+    full = READERS[name].written[0].replace("VECTORS", str(tiny_glove))
+    code = (
+        "import sys; from readers import open_reader; from readers.reading import Reading;"
+        f"open_reader({full!r}).read([Reading('Who?', ('Maud.',))]);"
+        "print(*{'torch', 'transformers'}.intersection(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == []
 
 
 @pytest.mark.parametrize("n_best", [1, 2, 10])
@@ -161,11 +222,6 @@ def test_reading_twice_gives_the_same(reader: Any) -> None:
 def test_the_best_answer_does_not_depend_on_how_many_are_wanted(reader: Any) -> None:
     best, several = reader.read(READINGS, 1), reader.read(READINGS, 3)
     assert all(same(one, more[:1]) for one, more in zip(best, several, strict=True))
-
-
-def test_a_reader_that_cannot_rank_does_not_offer_to() -> None:
-    cannot = {name for name in READERS if not hasattr(resolve("reader", name, READERS), "rank")}
-    assert cannot == {kind_of(NAMES[name]) for name in CANNOT_RANK}
 
 
 def test_each_candidate_is_ranked_by_itself(ranker: Any) -> None:

@@ -12,9 +12,7 @@ import pytest
 from evaluation.published.paper_systems import TABLE_SETTINGS, TABLES
 from evaluation.published.papers import paper_rows
 from readers import READERS, kind_of
-from readers.about import ABOUT as ABOUT_READERS
 from retrieval import RETRIEVERS
-from retrieval.about import ABOUT as ABOUT_RETRIEVERS
 from service.cli import run
 from text.registry import check_name
 
@@ -54,11 +52,6 @@ def test_every_row_is_a_reader_of_the_table(table: int) -> None:
     for row in TABLES[table]:
         if row.reader:
             check_name("reader", kind_of(row.reader), READERS)
-
-
-def test_every_name_of_the_tables_says_what_it_does() -> None:
-    assert list(ABOUT_READERS) == list(READERS)
-    assert list(ABOUT_RETRIEVERS) == list(RETRIEVERS)
 
 
 def test_every_row_is_measured_on_the_same_questions(

@@ -16,7 +16,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig,
 
 from encoders.errors import ModelError
 from readers import open_reader
-from readers.external.seq2seq import Seq2SeqReader
+from readers.external.huggingface.seq2seq import Seq2SeqReader
 from readers.reading import Reading
 
 READING = Reading(
@@ -98,7 +98,7 @@ def test_an_answer_is_cut_at_its_longest(tiny_bart: Path) -> None:
 
 def test_a_question_that_fills_the_input_is_said_to(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     reading = Reading("and then " * 400, READING.passages)
-    with caplog.at_level(logging.WARNING, "readers.external.seq2seq"):
+    with caplog.at_level(logging.WARNING, "readers.external.huggingface.seq2seq"):
         assert Seq2SeqReader.load(str(folder)).read([reading]) == [[]]
     assert "question of 800 words fills the model's input of 256 tokens" in caplog.text
     assert Seq2SeqReader.load(str(folder)).rank(reading, CANDIDATES) == [-math.inf] * 4

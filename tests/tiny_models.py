@@ -232,10 +232,10 @@ def save_chat(folder: Path) -> Path:
 
 def save_paper(folder: Path) -> Path:
     """Models of the NarrativeQA paper that learnt nothing but their vocabulary, all three in one folder."""
-    from readers.neural.attention_sum_net import AttentionSum
-    from readers.neural.bidaf_net import Bidaf
-    from readers.neural.checkpoint import Weights
-    from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
+    from readers.neural.attention_sum import AttentionSum
+    from readers.neural.bidaf import Bidaf
+    from readers.neural.checkpoint import Checkpoint
+    from readers.neural.seq2seq_lstm import Seq2SeqLstm
     from readers.neural.vocabulary import Vocabulary
     from text.tokens import tokens
 
@@ -247,6 +247,6 @@ def save_paper(folder: Path) -> Path:
         ("attention-sum", AttentionSum(len(vocabulary), **sizes), sizes),
         ("bidaf", Bidaf(len(vocabulary), d=16), {"d": 16}),
     ):
-        weights = Weights(of_model, vocabulary, model.state_dict(), "nothing")
+        weights = Checkpoint(of_model, vocabulary, model.state_dict(), "nothing")
         weights.save(folder / f"{name}.safetensors", {})
     return folder

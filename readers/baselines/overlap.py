@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from encoders.errors import ModelError
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -20,7 +20,7 @@ class _Sentence:
     words: frozenset[str]
 
 
-class _Weights:
+class _IdfWeights:
     """What a word counts for: its squared idf over the sentences of one reading.
 
     A sentence is a document and a bag of words a vector of idfs, so sums of weights are dot
@@ -30,21 +30,23 @@ class _Weights:
 
     def __init__(self, sentences: Sequence[_Sentence]) -> None:
         self._sentences = len(sentences)
-        self._holding = Counter(word for sentence in sentences for word in sentence.words)
+        self._document_frequency = Counter(word for sentence in sentences for word in sentence.words)
 
-    def sum(self, bag: frozenset[str]) -> float:
+    def squared_norm(self, bag: frozenset[str]) -> float:
         """The squared norm of the vector of a bag of words."""
-        return math.fsum(math.log1p(self._sentences / max(1, self._holding[word])) ** 2 for word in bag)
+        return math.fsum(
+            math.log1p(self._sentences / max(1, self._document_frequency[word])) ** 2 for word in bag
+        )
 
-    def covered(self, bag: frozenset[str], sentence: frozenset[str]) -> float:
+    def coverage(self, bag: frozenset[str], sentence: frozenset[str]) -> float:
         """In [0, 1]: the share of the bag that stands in the sentence (its squared projection)."""
-        whole = self.sum(bag)
-        return self.sum(bag & sentence) / whole if whole else 0.0
+        whole = self.squared_norm(bag)
+        return self.squared_norm(bag & sentence) / whole if whole else 0.0
 
     def cosine(self, bag: frozenset[str], sentence: frozenset[str]) -> float:
         """In [0, 1]: the cosine between the two bags."""
-        norms = math.sqrt(self.sum(bag) * self.sum(sentence))
-        return min(1.0, self.sum(bag & sentence) / norms) if norms else 0.0
+        norms = math.sqrt(self.squared_norm(bag) * self.squared_norm(sentence))
+        return min(1.0, self.squared_norm(bag & sentence) / norms) if norms else 0.0
 
 
 def _sentences(reading: Reading) -> list[_Sentence]:
@@ -56,7 +58,7 @@ def _sentences(reading: Reading) -> list[_Sentence]:
     ]
 
 
-class OverlapReader:
+class OverlapReader(Ranker):
     """Answers with whole sentences.
 
     Score and confidence are the idf-weighted share of the question's words that the sentence
@@ -81,9 +83,9 @@ class OverlapReader:
 
     def _read(self, reading: Reading, n_best: int) -> list[Answer]:
         sentences = _sentences(reading)
-        weights = _Weights(sentences)
+        weights = _IdfWeights(sentences)
         question = frozenset(words(reading.question))
-        scored = [(weights.covered(question, sentence.words), sentence) for sentence in sentences]
+        scored = [(weights.coverage(question, sentence.words), sentence) for sentence in sentences]
         scored.sort(key=lambda pair: -pair[0])  # stable: the earlier sentence wins a tie
         answers: dict[str, Answer] = {}
         for similarity, sentence in scored:
@@ -96,9 +98,9 @@ class OverlapReader:
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """Per candidate, the best sentence's similarity to the question times that to the candidate."""
         sentences = _sentences(reading)
-        weights = _Weights(sentences)
+        weights = _IdfWeights(sentences)
         question = frozenset(words(reading.question))
-        relevance = [weights.covered(question, sentence.words) for sentence in sentences]
+        relevance = [weights.coverage(question, sentence.words) for sentence in sentences]
         scores = []
         for candidate in candidates:
             wanted = frozenset(words(candidate))

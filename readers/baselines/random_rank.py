@@ -6,18 +6,18 @@ import hashlib
 from collections.abc import Sequence
 
 from encoders.errors import ModelError
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 from text.sentences import sentence_spans
 
 
-class RandomReader:
+class RandomRankReader(Ranker):
     """Ranks candidates, and answers with sentences, in an order that only their text and the question decide.
 
     The same is asked, the same is said; the scores are spread evenly over [0, 1).
     """
 
     @classmethod
-    def load(cls, argument: str | None = None) -> RandomReader:
+    def load(cls, argument: str | None = None) -> RandomRankReader:
         """Raises ``ModelError`` for any argument: there is no model to name."""
         if argument is not None:
             raise ModelError(
@@ -33,7 +33,7 @@ class RandomReader:
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """A number by chance per candidate, the same for the same text."""
-        return [_chance(reading.question, candidate) for candidate in candidates]
+        return [_pseudo_random(reading.question, candidate) for candidate in candidates]
 
 
 def _read(reading: Reading) -> list[Answer]:
@@ -42,12 +42,12 @@ def _read(reading: Reading) -> list[Answer]:
         for start, end in sentence_spans(passage):
             text = passage[start:end]
             if text not in answers:
-                score = _chance(reading.question, text)
+                score = _pseudo_random(reading.question, text)
                 answers[text] = Answer(text, score, score, Span(number, start, end))
     return sorted(answers.values(), key=lambda answer: -answer.score)
 
 
-def _chance(question: str, text: str) -> float:
+def _pseudo_random(question: str, text: str) -> float:
     key = question.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7, key=key[:64])
     digest.update(key[64:])

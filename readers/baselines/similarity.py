@@ -14,8 +14,8 @@ from zlib import crc32
 
 from encoders.errors import ModelError
 from encoders.word_vectors import Cosine, WordVectors
-from readers.baselines.options import Options, parse
-from readers.reading import Answer, NeedsReferences, Reading, Span
+from readers.baselines.similarity_options import SimilarityOptions, parse_options
+from readers.reading import Answer, NeedsReferences, Ranker, Reading, Span
 from text.similarity import Similarity, bleu1, rouge_l
 from text.spans import Spans, TokenText
 from text.tokens import tokens
@@ -31,7 +31,7 @@ _KEPT = 1000  # of the spans, to choose several answers from that do not overlap
 _END = "</s>"
 
 
-class SimilarReader:
+class SimilarityReader(Ranker):
     """Answers with the span most similar to the query.
 
     Ties go to the earliest, or to any: then to the same one whenever the question and the text are the same.
@@ -39,7 +39,7 @@ class SimilarReader:
     is the answer: then each reading needs references, or ``NeedsReferences`` is raised.
     """
 
-    def __init__(self, name: str, similarity: Similarity, options: Options) -> None:
+    def __init__(self, name: str, similarity: Similarity, options: SimilarityOptions) -> None:
         self.oracle = options.query == "answer"
         self._name = name
         self._similarity = similarity
@@ -90,11 +90,11 @@ class SimilarReader:
             if any(begin < other[1] and other[0] < end for other in taken):
                 continue
             place = Span(*text.place(begin, end))
-            said = reading.passages[place.passage][place.start : place.end]
-            if said and said not in answers:
+            covered = reading.passages[place.passage][place.start : place.end]
+            if covered and covered not in answers:
                 taken.append((begin, end))
                 score = float(scores[i])
-                answers[said] = Answer(said, score, min(1.0, max(0.0, score)), place)
+                answers[covered] = Answer(covered, score, min(1.0, max(0.0, score)), place)
         return list(answers.values())
 
     def _spans(self, text: TokenText, query: int) -> Spans:
@@ -126,31 +126,31 @@ class SimilarReader:
         return kept
 
 
-class Bleu1Reader(SimilarReader):
+class Bleu1Reader(SimilarityReader):
     """Similarity is BLEU-1; the span a sentence where none is named."""
 
     @classmethod
     def load(cls, argument: str | None = None) -> Bleu1Reader:
         """``argument`` is options alone, such as ``@span=8``; raises ``ModelError`` for others."""
-        return cls("ir-bleu1", bleu1, parse("ir-bleu1", argument, "sentence"))
+        return cls("ir-bleu1", bleu1, parse_options("ir-bleu1", argument, "sentence"))
 
 
-class RougeLReader(SimilarReader):
+class RougeLReader(SimilarityReader):
     """Similarity is ROUGE-L; the span 8 tokens where none is named."""
 
     @classmethod
     def load(cls, argument: str | None = None) -> RougeLReader:
         """``argument`` is options alone, such as ``@span=4``; raises ``ModelError`` for others."""
-        return cls("ir-rouge-l", rouge_l, parse("ir-rouge-l", argument, "8"))
+        return cls("ir-rouge-l", rouge_l, parse_options("ir-rouge-l", argument, "8"))
 
 
-class CosineReader(SimilarReader):
+class CosineReader(SimilarityReader):
     """Similarity is the cosine of bags of word vectors; the span a sentence where none is named."""
 
     @classmethod
     def load(cls, argument: str | None = None) -> CosineReader:
         """``argument`` is a file in GloVe's format, and options; raises ``ModelError`` without one."""
-        options = parse("ir-cosine", argument, "sentence", takes_path=True)
+        options = parse_options("ir-cosine", argument, "sentence", takes_path=True)
         if not options.path:
             raise ModelError(
                 "the reader 'ir-cosine' needs word vectors: write ir-cosine:PATH, a file in GloVe's format"

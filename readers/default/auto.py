@@ -11,14 +11,14 @@ from readers.default.answer_selector import Judge, Logistic, Signals, choose, lo
 from readers.default.generate import GenerateReader
 from readers.default.span import BackboneScorer, SpanReader
 from readers.default.span_decoding import expected_f1
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 
 SPANS = 5  # candidates of each reader
 WRITTEN = 3
 F1_WEIGHT = 32.0  # in a ranking: chosen on 45 held-out questions about summaries, from 2 to 48
 
 
-class AutoReader:
+class AutoReader(Ranker):
     """Gives the best answer of the span reader or of the generator, whichever a judge chooses.
 
     The score is the ROUGE-L that an answer is expected to have, by a logistic model of what both

@@ -15,7 +15,7 @@ from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from encoders.errors import ModelError
 from encoders.windows import Window
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 from text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Token:
     copied: float
 
 
-class GenerateReader:
+class GenerateReader(Ranker):
     """Writes answers with a pointer-generator over the cross-encoder's states of all passages.
 
     Words that are copied from one another's neighbours are given as they stand in the passage, case

@@ -25,8 +25,8 @@ from readers.default.span_decoding import (
     window_candidates,
     without_overlaps,
 )
-from readers.external.pretrained import load_pretrained
-from readers.reading import Answer, Reading
+from readers.external.huggingface.pretrained import load_pretrained
+from readers.reading import Answer, Ranker, Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +98,7 @@ class HuggingFaceScorer:
         return scores
 
 
-class SpanReader:
+class SpanReader(Ranker):
     """Reads every window of every passage and answers with the span of least risk.
 
     ``version`` tells weights apart: the first digits of their SHA-256, None for a model of the user's own.

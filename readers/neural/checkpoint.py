@@ -1,4 +1,4 @@
-"""The file of a model that needs no backbone: tensors in fp16, its vocabulary, what it was trained on."""
+"""The checkpoint of a model without a backbone: tensors in fp16, its vocabulary, what it was trained on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     import torch
 
 SUFFIX = ".safetensors"
+RANKING_SUFFIX = "-mrr"  # after the name of a checkpoint that ranks, where another one answers
 
 
 @dataclass(frozen=True)
-class Weights:
+class Checkpoint:
     """``sizes`` are the keywords that the model is made with, beside the number of words it knows."""
 
     sizes: Mapping[str, int]
@@ -29,7 +30,7 @@ class Weights:
     trained_on: str
     version: str | None = None
 
-    def into(self, model: torch.nn.Module) -> None:
+    def load_into(self, model: torch.nn.Module) -> None:
         """Give the model these weights; raises ModelError where they do not fit."""
         try:
             model.load_state_dict({name: tensor.float() for name, tensor in self.tensors.items()})
@@ -52,7 +53,7 @@ class Weights:
         return path
 
 
-def load(name: str, argument: str | None) -> Weights:
+def load(name: str, argument: str | None) -> Checkpoint:
     """The shipped weights of the reader ``name``, or those that training left in the folder ``argument``.
 
     Raises ModelError where there are none, or none of such a model.
@@ -61,7 +62,7 @@ def load(name: str, argument: str | None) -> Weights:
     return read(folder / f"{name}{SUFFIX}", f"storyqa train {name} --data DATA --out {argument or 'FOLDER'}")
 
 
-def read(path: Path, remedy: str) -> Weights:
+def read(path: Path, remedy: str) -> Checkpoint:
     """The weights in a file; raises ModelError, which names the ``remedy``, for a file that is none."""
     from safetensors import SafetensorError, safe_open
 
@@ -71,7 +72,7 @@ def read(path: Path, remedy: str) -> Weights:
         with safe_open(path, "pt") as file:
             info = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
-        return Weights(
+        return Checkpoint(
             json.loads(info["sizes"]),
             Vocabulary(json.loads(info["words"])),
             tensors,

@@ -1,4 +1,4 @@
-"""What the three models are built of: word vectors, a bidirectional LSTM, padding that changes nothing."""
+"""What the models are built of: word embeddings, a bidirectional LSTM, and padding that changes nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch.nn import LSTM, Dropout, Embedding, Module
 
-NOWHERE = -1e9  # the score of what is padding
+MASKED = -1e9  # the score of what is padding, before a softmax
 
 
-class Words(Module):
+class WordEmbedding(Module):
     """Learnt word vectors: w in {0 .. words - 1} to x in R^d, with dropout in training.
 
     They begin as normal noise with the standard deviation ``std``, by default that of vectors of length 1.
@@ -45,11 +45,11 @@ class BiLstm(Module):
     def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """(rows, tokens, 2 hidden) of ``x`` (rows, tokens, inputs); rows have ``lengths`` (rows,) tokens."""
         along, _ = self.forwards(x)
-        back, _ = self.backwards(turned(x, lengths))
-        return torch.cat([along, turned(back, lengths)], 2)
+        back, _ = self.backwards(reverse_sequences(x, lengths))
+        return torch.cat([along, reverse_sequences(back, lengths)], 2)
 
 
-def turned(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+def reverse_sequences(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Each row's first ``lengths`` entries the other way round, the padding where it was."""
     place = torch.arange(x.shape[1], device=x.device).expand(x.shape[:2])
     mirrored = lengths[:, None] - 1 - place
@@ -57,8 +57,8 @@ def turned(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     return x.gather(1, index[:, :, None].expand_as(x))
 
 
-def ends(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """What both LSTMs have read it all by: the forward one at the last token, the other at the first.
+def final_states(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """The final state of both LSTMs: of the forward one at the last token, of the other at the first.
 
     (rows, 2 hidden) of ``states`` (rows, tokens, 2 hidden).
     """
@@ -67,7 +67,7 @@ def ends(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     return torch.cat([states[rows, lengths - 1, :hidden], states[:, 0, hidden:]], 1)
 
 
-def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def pad_sequences(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """``rows`` as one tensor (rows, longest), 0 after their ends, and their lengths (rows,)."""
     lengths = torch.tensor([len(row) for row in rows])
     ids = torch.zeros(len(rows), int(lengths.max()), dtype=torch.long)
@@ -76,6 +76,6 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.T
     return ids.to(device), lengths.to(device)
 
 
-def inside(lengths: torch.Tensor, longest: int) -> torch.Tensor:
+def sequence_mask(lengths: torch.Tensor, longest: int) -> torch.Tensor:
     """(rows, longest), True where a row has a token."""
     return torch.arange(longest, device=lengths.device) < lengths[:, None]

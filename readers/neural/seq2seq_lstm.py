@@ -1,4 +1,8 @@
-"""The reader ``seq2seq-lstm``: answers written from the question alone, no context read (section 4.2)."""
+"""The reader ``seq2seq-lstm``: answers written from the question alone, no context read.
+
+Sequence to sequence (Sutskever et al. 2014), the question encoded both ways, as Kočiský et al. 2018,
+section 4.2, have it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch.nn import LSTM, Dropout, Linear, Module, Parameter
 
-from readers.default.beam_search import grow, likeliest
+from readers.default.beam_search import Written, grow, likeliest
 from readers.neural.entities import MARKERS
-from readers.neural.example import Example, keys_of
-from readers.neural.layers import padded
-from readers.neural.reader import Known, NeuralReader
-from readers.neural.seq2seq_lstm_net import Memory, Seq2SeqLstm
-from readers.neural.vocabulary import APART, BEGIN, END, UNKNOWN
+from readers.neural.example import Example, encode_answer
+from readers.neural.layers import BiLstm, WordEmbedding, final_states, pad_sequences
+from readers.neural.reader import LoadedModel, NeuralReader
+from readers.neural.vocabulary import BEGIN, END, FIRST_MARKER, SEPARATOR, UNKNOWN
 from readers.reading import Answer, Reading
 from text.detokenise import joined
 
@@ -21,95 +25,130 @@ BEAMS = 8  # and so many answers at most
 LONGEST = 25  # words of an answer
 RANKED = 40  # words of a candidate that count
 
+DecoderState = tuple[torch.Tensor, torch.Tensor]  # its h and c, each (1, answers, hidden)
 
-class _Growing:
-    """Beams of the model, see ``readers.default.beam_search.Growing``.
 
-    ``barred`` (questions, words) are never written.
+class Seq2SeqLstm(Module):
+    """Writes y_1 .. y_T' after having read x_1 .. x_T.
+
+    v          = W_v [the final states of BiLSTM(x)], tanh, the state that the decoder begins with
+    h_t        = LSTM(h_{t-1}, x(y_{t-1})),  h_0 = v
+    p(y_1 .. y_T' | x) = prod_t p(y_t | v, y_1 .. y_{t-1}),  p = softmax(X W_o h_t + b)     (1)
+
+    The equation is that of Sutskever et al., section 2. X are the word vectors, in and out the same, so
+    that the model stays small.
     """
 
-    def __init__(self, model: Seq2SeqLstm, memory: Memory, barred: torch.Tensor) -> None:
+    def __init__(self, words: int, d: int, hidden: int, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.words = WordEmbedding(words, d, dropout)
+        self.encoder = BiLstm(d, hidden)
+        self.w_v = Linear(2 * hidden, 2 * hidden)
+        self.decoder = LSTM(d, 2 * hidden, batch_first=True)
+        self.w_o = Linear(2 * hidden, d)
+        self.b = Parameter(torch.zeros(words))
+        self.dropout = Dropout(dropout)
+
+    def encode(self, x: torch.Tensor, lengths: torch.Tensor) -> DecoderState:
+        """What the decoder begins with, of the questions ``x`` (questions, tokens)."""
+        v = self.w_v(self.dropout(final_states(self.encoder(self.words(x), lengths), lengths))).tanh()
+        return v[None], torch.zeros_like(v)[None]
+
+    def forward(self, y: torch.Tensor, state: DecoderState) -> tuple[torch.Tensor, DecoderState]:
+        """log p of the word after each of ``y`` (answers, steps), (answers, steps, words), and the state."""
+        h, state = self.decoder(self.words(y), state)
+        o = self.w_o(self.dropout(h))
+        return (o @ self.words.table.weight.T + self.b).float().log_softmax(2), state
+
+
+class _Beams:
+    """Beams of the model, see ``readers.default.beam_search.Growing``.
+
+    The words ``forbidden`` (questions, words) are never written.
+    """
+
+    def __init__(self, model: Seq2SeqLstm, state: DecoderState, forbidden: torch.Tensor) -> None:
         self._model = model
-        h, c = memory
-        self._memory: Memory = h.repeat_interleave(BEAMS, 1), c.repeat_interleave(BEAMS, 1)
-        self._barred = barred.repeat_interleave(BEAMS, 0)
+        h, c = state
+        self._state: DecoderState = h.repeat_interleave(BEAMS, 1), c.repeat_interleave(BEAMS, 1)
+        self._forbidden = forbidden.repeat_interleave(BEAMS, 0)
 
     def next(self, tokens: torch.Tensor) -> torch.Tensor:
         log_p: torch.Tensor
-        log_p, self._memory = self._model(tokens[:, None], self._memory)
-        return log_p[:, 0].masked_fill(self._barred, -torch.inf)
+        log_p, self._state = self._model(tokens[:, None], self._state)
+        return log_p[:, 0].masked_fill(self._forbidden, -torch.inf)
 
     def keep(self, rows: torch.Tensor) -> None:
-        h, c = self._memory
-        self._memory = h[:, rows], c[:, rows]
+        h, c = self._state
+        self._state = h[:, rows], c[:, rows]
 
 
 class Seq2SeqLstmReader(NeuralReader):
-    """Writes the likeliest answer to the question by beam search; the passages lend it their names alone.
+    """Writes the likeliest answer to the question by beam search, ``BEAMS`` at most.
 
-    A marker becomes the name that it stands for in the passages. The score is the log-probability, the
-    confidence the geometric mean of the words' probabilities.
+    The passages lend it their names alone: a marker becomes the name that it stands for there. The score is
+    the log-probability, the confidence the geometric mean of the words' probabilities.
     """
 
     name = "seq2seq-lstm"
     model = Seq2SeqLstm
 
-    def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
-        """See ``Reader.read``; ``BEAMS`` answers at most."""
-        if n_best < 1:
-            raise ValueError(f"n_best {n_best}; wanted at least 1")
-        answers: list[list[Answer]] = [[] for _ in readings]
-        known = self._answering
-        for members, examples in self._batches(readings):
-            with torch.inference_mode():
-                growing = _Growing(known.model, _memory(known, examples), _barred(known, examples))
-                found = grow(growing, len(examples), known.device, BEGIN, END, BEAMS, LONGEST)
-            for i, example, written in zip(members, examples, found, strict=True):
-                texts: dict[str, Answer] = {}
-                for one in likeliest(written):
-                    text = joined(example.entities.unmark([known.vocabulary.key(n) for n in one.tokens]))
-                    confidence = min(1.0, math.exp(one.log_probability / (len(one.tokens) + 1)))
-                    texts.setdefault(text.lower(), Answer(text, one.log_probability, confidence, None))
-                answers[i] = list(texts.values())[:n_best]
-        return answers
+    def _answer(
+        self, readings: Sequence[Reading], examples: Sequence[Example], n_best: int
+    ) -> list[list[Answer]]:
+        model = self._answer_model
+        with torch.inference_mode():
+            beams = _Beams(model.net, _encode_questions(model, examples), _forbidden(model, examples))
+            found = grow(beams, len(examples), model.device, BEGIN, END, BEAMS, LONGEST)
+        return [
+            self._texts(example, written)[:n_best] for example, written in zip(examples, found, strict=True)
+        ]
 
-    def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
+    def _texts(self, example: Example, written: Sequence[Written]) -> list[Answer]:
+        """The written answers as text, each text once."""
+        vocabulary = self._answer_model.vocabulary
+        found: dict[str, Answer] = {}
+        for one in likeliest(written):
+            text = joined(example.entities.unmark([vocabulary.key(id) for id in one.tokens]))
+            confidence = min(1.0, math.exp(one.log_probability / (len(one.tokens) + 1)))
+            found.setdefault(text.lower(), Answer(text, one.log_probability, confidence, None))
+        return list(found.values())
+
+    def _rank(self, example: Example, candidates: Sequence[str]) -> list[float]:
         """The mean log-likelihood of each candidate's words and its end.
 
         Words that the vocabulary does not have are as likely as the one that stands for them all.
         """
-        example = self._see(reading)
-        if not len(example.text.ids) or not candidates:
-            return [0.0] * len(candidates)
-        known = self._ranking
-        keys = [keys_of(candidate, example.entities)[:RANKED] for candidate in candidates]
-        targets, lengths = padded([[*known.vocabulary.numbers(of_one), END] for of_one in keys], known.device)
+        model = self._rank_model
+        keys = [encode_answer(candidate, example.entities)[:RANKED] for candidate in candidates]
+        targets, lengths = pad_sequences(
+            [[*model.vocabulary.ids(of_one), END] for of_one in keys], model.device
+        )
         with torch.inference_mode():
-            h, c = _memory(known, [example])
-            memory = h.expand(-1, len(keys), -1).contiguous(), c.expand(-1, len(keys), -1).contiguous()
-            log_p, _ = known.model(preceded(targets), memory)
+            h, c = _encode_questions(model, [example])
+            state = h.expand(-1, len(keys), -1).contiguous(), c.expand(-1, len(keys), -1).contiguous()
+            log_p, _ = model.net(shift_right(targets), state)
         chosen = log_p.gather(2, targets[:, :, None])[:, :, 0].cpu()
         return [float(row[:length].mean()) for row, length in zip(chosen, lengths.tolist(), strict=True)]
 
 
-def preceded(targets: torch.Tensor) -> torch.Tensor:
+def shift_right(targets: torch.Tensor) -> torch.Tensor:
     """What stands before each of ``targets`` (answers, steps)."""
     return torch.cat([torch.full_like(targets[:, :1], BEGIN), targets[:, :-1]], 1)
 
 
-def _memory(known: Known, examples: Sequence[Example]) -> Memory:
-    memory: Memory = known.model.encode(
-        *padded([known.vocabulary.numbers(one.question) for one in examples], known.device)
+def _encode_questions(model: LoadedModel, examples: Sequence[Example]) -> DecoderState:
+    state: DecoderState = model.net.encode(
+        *pad_sequences([model.vocabulary.ids(one.question) for one in examples], model.device)
     )
-    return memory
+    return state
 
 
-def _barred(known: Known, examples: Sequence[Example]) -> torch.Tensor:
+def _forbidden(model: LoadedModel, examples: Sequence[Example]) -> torch.Tensor:
     """True at what is no word, and at markers that stand for nothing in the example; (examples, words)."""
-    barred = torch.zeros(len(examples), len(known.vocabulary), dtype=torch.bool)
-    barred[:, [UNKNOWN, BEGIN, APART]] = True
-    first = APART + 1
-    barred[:, first : first + MARKERS] = True
+    forbidden = torch.zeros(len(examples), len(model.vocabulary), dtype=torch.bool)
+    forbidden[:, [UNKNOWN, BEGIN, SEPARATOR]] = True
+    forbidden[:, FIRST_MARKER : FIRST_MARKER + MARKERS] = True
     for row, one in enumerate(examples):
-        barred[row, [first + number for number in one.entities.names]] = False
-    return barred.to(known.device)
+        forbidden[row, [FIRST_MARKER + number for number in one.entities.names]] = False
+    return forbidden.to(model.device)

@@ -1,4 +1,4 @@
-"""The words that the neural readers know, learnt on what they are trained on, and the entity markers."""
+"""The words that a neural reader knows, learnt on what it is trained on, and the entity markers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Iterable, Sequence
 
 from readers.neural.entities import MARKERS, marker
 
-UNKNOWN, BEGIN, END, APART = range(4)  # any other word, around an answer, and between two passages
-_SPECIAL = ("<unknown>", "<begin>", "<end>", "<apart>")
+UNKNOWN, BEGIN, END, SEPARATOR = range(4)  # any other word, around an answer, and between two passages
+END_KEY, SEPARATOR_KEY = "<end>", "<separator>"
+_SPECIAL = ("<unknown>", "<begin>", END_KEY, SEPARATOR_KEY)
+FIRST_MARKER = len(_SPECIAL)
 
 
 class Vocabulary:
-    """Numbers for token keys: four of no word, the entity markers, then ``words``."""
+    """Ids of token keys: four of no word, the entity markers, then ``words``."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
-        self._known = (*_SPECIAL, *map(marker, range(MARKERS)), *self.words)
-        self._numbers = {key: number for number, key in enumerate(self._known)}
+        self._keys = (*_SPECIAL, *map(marker, range(MARKERS)), *self.words)
+        self._ids = {key: id for id, key in enumerate(self._keys)}
 
     @classmethod
     def learn(cls, keys: Iterable[str], most: int) -> Vocabulary:
@@ -26,12 +28,12 @@ class Vocabulary:
         return cls(sorted(counts, key=lambda key: (-counts[key], key))[:most])
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._keys)
 
-    def numbers(self, keys: Iterable[str]) -> list[int]:
-        """The number of each key, ``UNKNOWN`` for those that are not known."""
-        return [self._numbers.get(key, UNKNOWN) for key in keys]
+    def ids(self, keys: Iterable[str]) -> list[int]:
+        """The id of each key, ``UNKNOWN`` for those that are not known."""
+        return [self._ids.get(key, UNKNOWN) for key in keys]
 
-    def key(self, number: int) -> str:
-        """The key that has this number."""
-        return self._known[number]
+    def key(self, id: int) -> str:
+        """The key that has this id."""
+        return self._keys[id]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from readers import DEFAULT_READER, READERS
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from text.registry import Spec
+
+
+def choices(table: Mapping[str, Spec], default: str) -> str:
+    """How to write what a table holds, for the help of an option."""
+    return f"{', '.join(spec.written[0] for spec in table.values())}; by default {default}."
+
 
 Store = Annotated[
     Path | None,
@@ -23,7 +34,10 @@ Passages = Annotated[int, typer.Option("-k", help="How many passages to find.")]
 RetrieverName = Annotated[
     str | None,
     typer.Option(
-        "--retriever", metavar="NAME", help="tfidf, bm25, dense or hybrid (the default).", show_default=False
+        "--retriever",
+        metavar="NAME",
+        help=f"{choices(RETRIEVERS, DEFAULT_RETRIEVER)} See storyqa retrievers.",
+        show_default=False,
     ),
 ]
 ReaderName = Annotated[
@@ -31,8 +45,7 @@ ReaderName = Annotated[
     typer.Option(
         "--reader",
         metavar="NAME",
-        help="span (the default), overlap, span:PATH_OR_NAME, seq2seq:PATH_OR_NAME or "
-        "chat:BASE_URL@model=NAME.",
+        help=f"{choices(READERS, DEFAULT_READER)} See storyqa readers.",
         show_default=False,
     ),
 ]

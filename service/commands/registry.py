@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from readers import DEFAULT_READER, READERS
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 from service.commands.options import AsJson
 from terminal.output import console, print_json
-
-if TYPE_CHECKING:
-    from text.registry import About
+from text.registry import Spec
 
 
 def readers(as_json: AsJson = False) -> None:
     """List the readers: what each answers with, and the paper and section it is from."""
-    from readers import DEFAULT_READER
-    from readers.about import ABOUT
-
-    _print("reader", ABOUT, DEFAULT_READER, as_json)
+    _print("reader", READERS, DEFAULT_READER, as_json)
 
 
 def retrievers(as_json: AsJson = False) -> None:
     """List the retrievers: what each ranks passages by, and the paper and section it is from."""
-    from retrieval import DEFAULT_RETRIEVER
-    from retrieval.about import ABOUT
-
-    _print("retriever", ABOUT, DEFAULT_RETRIEVER, as_json)
+    _print("retriever", RETRIEVERS, DEFAULT_RETRIEVER, as_json)
 
 
-def _print(kind: str, lines: Mapping[str, About], default: str, as_json: bool) -> None:
+def _print(kind: str, table: Mapping[str, Spec], default: str, as_json: bool) -> None:
     if as_json:
         print_json(
-            [{"name": name, "default": name == default, **line._asdict()} for name, line in lines.items()]
+            [
+                {
+                    "name": spec.name,
+                    "default": spec.name == default,
+                    "does": spec.does,
+                    "paper": spec.paper,
+                    "section": spec.section,
+                    "forms": spec.written,
+                }
+                for spec in table.values()
+            ]
         )
         return
     from rich.table import Table
 
-    table = Table()
-    for column in (kind, "does", "from"):
-        table.add_column(column, overflow="fold")
-    for name, line in lines.items():
-        source = "" if line.paper is None else f"{line.paper}, {line.where}"
-        table.add_row(f"{name} (default)" if name == default else name, line.does, source)
-    console().print(table)
+    shown = Table()
+    shown.add_column(kind, no_wrap=True)
+    shown.add_column("does", overflow="fold")
+    shown.add_column("from", overflow="fold")
+    for spec in table.values():
+        first, *others = spec.written
+        forms = [f"{first} (default)" if spec.name == default else first, *others]
+        shown.add_row("\n".join(forms), spec.does, spec.source)
+    console().print(shown)

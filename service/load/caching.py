@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from answering.ask import Ask
 from answering.book_qa import CitedAnswer
-from readers import ELSEWHERE
+from readers import spec_of
 
 _Key = tuple[Ask, str]
 # What an entry takes beside the answer: its question, its place in the table.
@@ -49,8 +49,8 @@ class AnswerCache:
         return answer
 
     def put(self, ask: Ask, answer: CitedAnswer) -> None:
-        """Keep ``answer``, unless it is larger than the cache or came from elsewhere."""
-        if ask.reader.partition(":")[0] in ELSEWHERE:
+        """Keep ``answer``, unless it is larger than the cache or came from a remote model."""
+        if spec_of(ask.reader).model == "remote":
             return
         packed = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
         if len(packed) + _OVERHEAD > self._most_bytes:

@@ -9,10 +9,15 @@ from typing import ClassVar
 
 import torch
 
-from readers.neural.attention_sum import AttentionSumReader, Pointed, encoded
-from readers.neural.attention_sum_net import AttentionSum, probabilities
-from readers.neural.example import keys_of, see
-from readers.neural.layers import inside, padded
+from readers.neural.attention_sum import (
+    AttentionSum,
+    AttentionSumReader,
+    TypedContext,
+    encode_documents,
+    target_probabilities,
+)
+from readers.neural.example import encode_answer, encode_example
+from readers.neural.layers import pad_sequences, sequence_mask
 from readers.neural.vocabulary import Vocabulary
 from text.spans import TokenText
 from training.context_sampling import NeuralExample
@@ -49,24 +54,24 @@ class AttentionSumObjective:
 
     def sample(self, example: NeuralExample, vocabulary: Vocabulary, rng: random.Random) -> Sample | None:
         """See ``NeuralObjective.sample``."""
-        read = see(example.question, TokenText(example.passages), rng)
-        pointed = Pointed(read, vocabulary)
-        keys = keys_of(rng.choice(example.answers), read.entities)
-        held = [key for key in keys if key in pointed.keys][:LONGEST]
+        read = encode_example(example.question, TokenText(example.passages), rng)
+        pointed = TypedContext(read, vocabulary)
+        keys = encode_answer(rng.choice(example.answers), read.entities)
+        held = [key for key in keys if key in pointed.type_of][:LONGEST]
         if not held:
             return None
-        return Sample(pointed, tuple(pointed.of(held)), len(read.context))
+        return Sample(pointed, tuple(pointed.targets(held)), len(read.context))
 
     def loss(
         self, model: AttentionSum, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``NeuralObjective.loss``."""
-        document = encoded(model, [sample.example for sample in samples], device)
-        targets, lengths = padded([sample.target for sample in samples], device)
-        words, _ = padded([[one.example.words[n] for n in one.target] for one in samples], device)
-        s = model.trace(targets, words, document)
-        real = inside(lengths, targets.shape[1])
-        log_p = probabilities(s, targets, document).clamp_min(1e-12).log()
+        document = encode_documents(model, [sample.example for sample in samples], device)
+        targets, lengths = pad_sequences([sample.target for sample in samples], device)
+        words, _ = pad_sequences([[one.example.words[n] for n in one.target] for one in samples], device)
+        s = model.attention(targets, words, document)
+        real = sequence_mask(lengths, targets.shape[1])
+        log_p = target_probabilities(s, targets, document).clamp_min(1e-12).log()
         loss: torch.Tensor = -(log_p * real).sum() / real.sum()
         return loss
 

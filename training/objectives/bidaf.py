@@ -11,9 +11,8 @@ import numpy as np
 import torch
 import typer
 
-from readers.neural.bidaf import BidafReader, question
-from readers.neural.bidaf_net import Bidaf, span_loss
-from readers.neural.example import see
+from readers.neural.bidaf import Bidaf, BidafReader, encode_batch, span_loss
+from readers.neural.example import encode_example
 from readers.neural.vocabulary import Vocabulary
 from text.closest_spans import best_spans
 from text.spans import TokenText
@@ -55,7 +54,7 @@ class BidafObjective:
         span = _marked(text, example.marked) if example.marked else _oracle(text, example)
         if span is None:
             return None
-        encoded = see(example.question, text, rng)
+        encoded = encode_example(example.question, text, rng)
         first, last = (int(encoded.position_of[token]) for token in span)
         return Sample(encoded, (first, last), len(encoded.context))
 
@@ -63,7 +62,7 @@ class BidafObjective:
         self, model: Bidaf, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``NeuralObjective.loss``."""
-        log_p1, log_p2 = model(question([sample.example for sample in samples], vocabulary, device))
+        log_p1, log_p2 = model(encode_batch([sample.example for sample in samples], vocabulary, device))
         first, last = torch.tensor([sample.target for sample in samples], device=device).unbind(1)
         return span_loss(log_p1, log_p2, first, last)
 

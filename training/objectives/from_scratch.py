@@ -13,9 +13,9 @@ import typer
 
 from encoders.batches import batches
 from encoders.device import pick_device
-from readers.neural.checkpoint import SUFFIX, Weights
+from readers.neural.checkpoint import RANKING_SUFFIX, SUFFIX, Checkpoint
 from readers.neural.entities import find_entities
-from readers.neural.reader import RANKING, NeuralReader
+from readers.neural.reader import NeuralReader
 from readers.neural.vocabulary import Vocabulary
 from training.context_sampling import NeuralExample, sample_neural_example
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
@@ -189,9 +189,9 @@ class NeuralTask:
         reader = self.objective.reader(self.weights(""))
         return neural_scores(reader, self._held_out, self._settings.chunks)
 
-    def weights(self, trained_on: str) -> Weights:
+    def weights(self, trained_on: str) -> Checkpoint:
         """The model as it is now, for a reader."""
-        return Weights(self._settings.sizes(), self.vocabulary, self.model.state_dict(), trained_on)
+        return Checkpoint(self._settings.sizes(), self.vocabulary, self.model.state_dict(), trained_on)
 
 
 def train_from_scratch(objective: NeuralObjective, run: Invocation, settings: NeuralSettings) -> Trained:
@@ -207,10 +207,10 @@ def export(trainer: Trainer[NeuralTask], command: str) -> Trained:
     scores = dict(trainer.scores)
     paths = [_export(trainer, name, f"ROUGE-L on the held-out stories, {done:.0%} into the run", command)]
     other = trainer.use_best("mrr")
-    (trainer.out / f"{name}{RANKING}{SUFFIX}").unlink(missing_ok=True)
+    (trainer.out / f"{name}{RANKING_SUFFIX}{SUFFIX}").unlink(missing_ok=True)
     if other != done:
         chosen = f"MRR on the held-out stories, {other:.0%} into the run"
-        paths.append(_export(trainer, name + RANKING, chosen, command))
+        paths.append(_export(trainer, name + RANKING_SUFFIX, chosen, command))
     return Trained(tuple(paths), trainer.seconds, scores)
 
 

@@ -9,10 +9,9 @@ from typing import ClassVar
 
 import torch
 
-from readers.neural.example import keys_of, see
-from readers.neural.layers import inside, padded
-from readers.neural.seq2seq_lstm import Seq2SeqLstmReader, preceded
-from readers.neural.seq2seq_lstm_net import Seq2SeqLstm
+from readers.neural.example import encode_answer, encode_example
+from readers.neural.layers import pad_sequences, sequence_mask
+from readers.neural.seq2seq_lstm import Seq2SeqLstm, Seq2SeqLstmReader, shift_right
 from readers.neural.vocabulary import END, Vocabulary
 from text.spans import TokenText
 from training.context_sampling import NeuralExample
@@ -50,20 +49,20 @@ class Seq2SeqLstmObjective:
 
     def sample(self, example: NeuralExample, vocabulary: Vocabulary, rng: random.Random) -> Sample | None:
         """See ``NeuralObjective.sample``."""
-        read = see(example.question, TokenText(example.passages), rng)
-        keys = keys_of(rng.choice(example.answers), read.entities)[:LONGEST]
-        question = tuple(vocabulary.numbers(read.question))
-        return Sample(question, (*vocabulary.numbers(keys), END), len(question) + len(keys))
+        read = encode_example(example.question, TokenText(example.passages), rng)
+        keys = encode_answer(rng.choice(example.answers), read.entities)[:LONGEST]
+        question = tuple(vocabulary.ids(read.question))
+        return Sample(question, (*vocabulary.ids(keys), END), len(question) + len(keys))
 
     def loss(
         self, model: Seq2SeqLstm, vocabulary: Vocabulary, samples: Sequence[Sample], device: torch.device
     ) -> torch.Tensor:
         """See ``NeuralObjective.loss``."""
-        targets, lengths = padded([sample.target for sample in samples], device)
-        questions = padded([sample.example for sample in samples], device)
-        log_p, _ = model(preceded(targets), model.encode(*questions))
+        targets, lengths = pad_sequences([sample.target for sample in samples], device)
+        questions = pad_sequences([sample.example for sample in samples], device)
+        log_p, _ = model(shift_right(targets), model.encode(*questions))
         chosen = log_p.gather(2, targets[:, :, None])[:, :, 0]
-        real = inside(lengths, targets.shape[1])
+        real = sequence_mask(lengths, targets.shape[1])
         loss: torch.Tensor = -(chosen * real).sum() / real.sum()
         return loss
 

@@ -1,18 +1,20 @@
-"""The tables of readers and retrievers: look-ups, and what importing them costs."""
+"""The tables of readers and retrievers: look-ups, what their records say, and what importing them costs."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
+from collections.abc import Mapping
 
 import pytest
+import readme_tables
 
-from readers import DEFAULT_READER, READERS, open_reader
+from readers import DEFAULT_READER, READERS, kind_of, open_reader
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
-from text.registry import UnknownName, check_name, resolve
+from service.settings import Settings
+from text.registry import Spec, UnknownName, by_name, check_name, public_names, resolve
 
-TABLES = {"reader": READERS, "retriever": RETRIEVERS}
+TABLES: dict[str, Mapping[str, Spec]] = {"reader": READERS, "retriever": RETRIEVERS}
 
 
 @pytest.mark.parametrize(
@@ -51,14 +53,35 @@ def test_opening_an_unknown_reader_names_the_kind_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_every_line_of_a_table_leads_to_a_class(kind: str) -> None:
-    for name in TABLES[kind]:
+def test_every_record_leads_to_a_class_and_says_how_it_is_written(kind: str) -> None:
+    for name, spec in TABLES[kind].items():
+        assert name == spec.name
         assert isinstance(resolve(kind, name, TABLES[kind]), type)
+        assert spec.does
+        assert not spec.does.endswith(".")
+        assert (spec.paper is None) == (spec.section is None)
+        assert {kind_of(form) for form in spec.written} == {name}
 
 
-def test_the_defaults_are_lines_of_their_tables() -> None:
-    assert DEFAULT_READER in READERS
-    assert DEFAULT_RETRIEVER in RETRIEVERS
+def test_two_records_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two records have one name: bm25, bm25"):
+        by_name(RETRIEVERS["bm25"], RETRIEVERS["bm25"])
+
+
+def test_the_defaults_are_in_their_tables_and_anyone_may_name_them() -> None:
+    assert DEFAULT_READER in public_names(READERS)
+    assert DEFAULT_RETRIEVER in public_names(RETRIEVERS)
+
+
+def test_clients_may_name_the_public_readers_and_no_reader_that_fetches_or_opens_what_they_name() -> None:
+    assert Settings.model_fields["readers"].default == public_names(READERS)
+    assert all(READERS[name].shipped or READERS[name].model == "none" for name in public_names(READERS))
+
+
+def test_the_readme_has_the_tables_of_the_records() -> None:
+    text = readme_tables.README.read_text(encoding="utf-8")
+    assert readme_tables.stored(text) == readme_tables.current(), "run: make docs-tables"
+    assert readme_tables.replaced(text) == text
 
 
 @pytest.mark.parametrize("package", ["indexing", "retrieval", "readers", "readers.reading", "service"])
@@ -74,9 +97,3 @@ def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
         check=True,
     )
     assert loaded.stdout.split() == []
-
-
-def test_a_table_names_only_modules_that_exist() -> None:
-    for table in TABLES.values():
-        for line in table.values():
-            import_module(line.partition(":")[0])

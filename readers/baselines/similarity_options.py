@@ -15,7 +15,7 @@ _OPTIONS = re.compile(r"@([^@/=]+=[^@/]*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SimilarityOptions:
     """Which spans are compared with which query; ``span`` is one of ``SPANS`` or a number of tokens.
 
     ``ties`` says which of the spans that are equally similar is taken: the earliest, or any.
@@ -27,7 +27,7 @@ class Options:
     ties: str = "first"
 
 
-def parse(name: str, argument: str | None, span: str, takes_path: bool = False) -> Options:
+def parse_options(name: str, argument: str | None, span: str, takes_path: bool = False) -> SimilarityOptions:
     """The options in ``argument``; raises ``ModelError`` for what is none.
 
     The ``span`` is that of an answer's length where the query is the answer and none is named.
@@ -52,4 +52,4 @@ def parse(name: str, argument: str | None, span: str, takes_path: bool = False) 
     ties = given.get("ties", "first")
     if ties not in TIES:
         raise ModelError(f"ties={ties} for {name!r}; wanted {' or '.join(TIES)}")
-    return Options(span, query, path or None, ties)
+    return SimilarityOptions(span, query, path or None, ties)

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from readers.external.fair_shares import fair_shares
 from readers.reading import Reading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 DELIMITER = " | "
-
-
-def fair_shares(wanted: Sequence[int], total: int) -> list[int]:
-    """``total`` divided max-min fairly: the small wishes whole, the large ones share what is left.
-
-    No share exceeds its wish, and a share that falls short is within one of the largest share.
-    """
-    shares = [0] * len(wanted)
-    smallest_first = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    for done, i in enumerate(smallest_first):
-        shares[i] = min(wanted[i], max(0, total) // (len(wanted) - done))
-        total -= shares[i]
-    return shares
 
 
 def prompt(
