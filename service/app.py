@@ -29,7 +29,7 @@ from service.load.connection import while_connected
 from service.load.queueing import ANSWER, SEARCH, Task
 from service.load.stopping import told_to_stop
 from service.load.tasks import task
-from service.observing.layer import Observer, Observing
+from service.observing import middleware as observing
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
@@ -62,7 +62,7 @@ class Service:
         self.settings = settings
         self.qa = BookQA.of(settings.configuration(), held=True)
         tracer = None if settings.traces is None else Tracer(settings.traces)
-        self.observer = Observer(Metrics(shared_metrics), tracer)
+        self.observer = observing.Observer(Metrics(shared_metrics), tracer)
         self.batcher = Batcher(
             self.qa,
             wait_s=settings.batch_wait_ms / 1000,
@@ -264,7 +264,7 @@ def create_app(
     page.install(app)
     problems.install(app)
     layers.install(app, settings)
-    app.add_middleware(Observing, observer=service.observer)
+    observing.install(app, service.observer)
     app.add_middleware(SafeHeaders)  # last: the outermost
 
     def openapi() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import stat
@@ -20,7 +21,7 @@ from indexing.store import IndexStore
 from service.access.bodies import LARGEST_JSON
 from service.access.gate import is_loopback, scope_of
 from service.access.keys import BadKeys, KeyFile, Scope, find_key, keys_in_environment, make_key
-from service.access.rates import Rates
+from service.access.rate_limits import RateLimits
 from service.cli import run
 from service.settings import Settings
 from text.errors import StoryQAError
@@ -156,21 +157,21 @@ def test_each_key_has_a_rate_of_its_own(shelf_store: IndexStore, tmp_path: Path)
 
 
 def test_setting_the_clock_changes_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = Rates("1/second")
+    rates = RateLimits("1/second")
     real = time.time
-    assert rates.wait_s("key") == 0
-    assert rates.wait_s("key") == 1
+    assert asyncio.run(rates.wait_s("key")) == 0
+    assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() + 1e6)
-    assert rates.wait_s("key") == 1
+    assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() - 1e6)
     time.sleep(1.05)
-    assert rates.wait_s("key") == 0
+    assert asyncio.run(rates.wait_s("key")) == 0
 
 
 @pytest.mark.parametrize(("rate", "storage"), [("often", None), ("1/minute", "nowhere://1.2.3.4")])
 def test_rates_that_cannot_be_counted_are_said_at_the_start(rate: str, storage: str | None) -> None:
     with pytest.raises(StoryQAError, match="wanted"):
-        Rates(rate, storage)
+        RateLimits(rate, storage)
 
 
 def test_without_keys_this_machine_alone_is_served(shelf_store: IndexStore, tmp_path: Path) -> None:

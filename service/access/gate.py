@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service import problems
 from service.access.keyring import KeyRing
 from service.access.keys import Scope as KeyScope
-from service.access.rates import Rates
+from service.access.rate_limits import RateLimits
 from service.http_errors import Refused
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Gate:
     """
 
     def __init__(
-        self, app: ASGIApp, *, ring: KeyRing, rates: Rates, insecure: bool, origins: tuple[str, ...] = ()
+        self, app: ASGIApp, *, ring: KeyRing, rates: RateLimits, insecure: bool, origins: tuple[str, ...] = ()
     ) -> None:
         self._app = app
         self._ring = ring
@@ -74,21 +74,21 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
-                self._admit(scope)
+                await self._admit(scope)
             except Refused as refused:
                 response = problems.ProblemResponse(problems.problem_of(refused), refused.headers)
                 await response(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope) -> None:
         """Raise ``Refused`` for whoever may not make this call."""
         headers = Headers(scope=scope)
         needed = scope_of(scope["method"], scope["path"])
         if needed is None:
             return
         if self._ring.wanted:
-            self._check_key(scope, headers, needed)
+            await self._check_key(scope, headers, needed)
             return
         self._check_origin(scope["method"], headers)
         if not self._insecure:
@@ -104,7 +104,7 @@ class Gate:
                 f"a page at {origin[:100]} asked for this, and STORYQA_CORS_ORIGINS does not name it"
             )
 
-    def _check_key(self, scope: Scope, headers: Headers, needed: KeyScope) -> None:
+    async def _check_key(self, scope: Scope, headers: Headers, needed: KeyScope) -> None:
         kind, _, presented = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not presented:
             raise NoKey(
@@ -118,7 +118,7 @@ class Gate:
                 {"WWW-Authenticate": 'Bearer realm="storyqa", error="invalid_token"'},
             )
         scope.setdefault("state", {})["key"] = key.name
-        wait_s = self._rates.wait_s(key.id, key.per_minute)
+        wait_s = await self._rates.wait_s(key.id, key.per_minute)
         if wait_s:
             raise TooOften(
                 f"the key {key.name!r} was used too often; wait {wait_s} s", {"Retry-After": str(wait_s)}

@@ -12,7 +12,7 @@ from service.access.bodies import Bodies
 from service.access.gate import Gate, scope_of
 from service.access.keyring import KeyRing
 from service.access.keys import KeyFile, keys_in_environment
-from service.access.rates import Rates
+from service.access.rate_limits import RateLimits
 from service.settings import Settings
 
 
@@ -25,7 +25,7 @@ def install(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(
         Gate,
         ring=key_ring(settings),
-        rates=Rates(settings.rate, settings.rate_storage),
+        rates=RateLimits(settings.rate, settings.rate_storage),
         insecure=settings.insecure,
         origins=settings.cors_origins,
     )
