@@ -13,14 +13,14 @@ from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from tenacity import RetryCallState, retry_if_exception_type
 
 from service.schemas import AnswerResponse, BookDetails, BookOut, Health, SearchResponse, TextOut
 from text.errors import StoryQAError
 
 Result = TypeVar("Result")
 
-# Nothing was done: the service was too busy, this client too eager, or neither was reached.
-AGAIN = frozenset({429, 503})
+_BUSY = frozenset({429, 503})
 
 
 class ServiceError(StoryQAError):
@@ -33,6 +33,15 @@ class ServiceError(StoryQAError):
         super().__init__(message)
         self.status = status
         self.problem = dict(problem or {})
+
+
+class ServiceBusy(ServiceError):
+    """Nothing was done: the service was too busy, this client too eager, or neither was reached.
+
+    ``retry_after_s`` is when to ask again, where the service says it.
+    """
+
+    retry_after_s: float | None = None
 
 
 class JobFailed(StoryQAError):
@@ -69,14 +78,31 @@ class Patience:
     tries: int = 4
     longest_wait_s: float = 30.0
 
-    def pause(self, tried: int, response: httpx.Response | None) -> float | None:
-        """Seconds to wait after ``tried`` tries, or None where it is time to give up."""
-        if tried >= self.tries:
-            return None
-        told = None if response is None else retry_after(response.headers.get("retry-after"))
-        # Spread out: clients that were turned away together must not come back together.
-        seconds = 0.5 * 2 ** (tried - 1) * random.uniform(0.75, 1.25) if told is None else told
-        return seconds if seconds <= self.longest_wait_s else None
+    def retrying(self) -> dict[str, Any]:
+        """The arguments of tenacity's ``Retrying``, and of ``AsyncRetrying``.
+
+        Not httpx-retries, which cuts a long ``Retry-After`` where we give up; nor stamina, which logs and
+        counts every wait in the loggers and metrics of the program that uses us.
+        """
+        return {
+            "retry": retry_if_exception_type(ServiceBusy),
+            "wait": _pause_s,
+            "stop": self._gives_up,
+            "reraise": True,
+        }
+
+    def _gives_up(self, state: RetryCallState) -> bool:
+        return state.attempt_number >= self.tries or state.upcoming_sleep > self.longest_wait_s
+
+
+def _pause_s(state: RetryCallState) -> float:
+    """Seconds until the next try."""
+    busy = state.outcome.exception() if state.outcome is not None else None
+    assert isinstance(busy, ServiceBusy)
+    if busy.retry_after_s is not None:
+        return busy.retry_after_s
+    # Spread out: clients that were turned away together must not come back together.
+    return 0.5 * 2.0 ** (state.attempt_number - 1) * random.uniform(0.75, 1.25)
 
 
 def retry_after(value: str | None) -> float | None:
@@ -128,14 +154,19 @@ def error_in(response: httpx.Response) -> ServiceError:
         detail = str(problem["detail"])
     except (ValueError, TypeError, KeyError):
         problem, detail = {}, f"no reason was given ({response.text[:80]!r})"
-    return ServiceError(
-        f"{response.url} answered {response.status_code}: {detail}", response.status_code, problem
-    )
+    said = f"{response.url} answered {response.status_code}: {detail}"
+    if response.status_code not in _BUSY:
+        return ServiceError(said, response.status_code, problem)
+    busy = ServiceBusy(said, response.status_code, problem)
+    busy.retry_after_s = retry_after(response.headers.get("retry-after"))
+    return busy
 
 
 def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceError:
     """The error for a service that gave no answer at all."""
-    return ServiceError(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
+    # Where there was a connection it may have been done: once more could be once too often.
+    kind = ServiceBusy if isinstance(error, httpx.ConnectError) else ServiceError
+    return kind(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
 
 
 def question(book_id: str, text: str, **options: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,9 +10,10 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 import httpx
+from tenacity import AsyncRetrying, Retrying
 
 from service import calls
-from service.calls import AGAIN, Call, Job, JobFailed, Patience, ServiceError
+from service.calls import Call, Job, JobFailed, Patience, ServiceError
 from service.schemas import AnswerResponse, BookDetails, BookOut, SearchResponse
 
 __all__ = ["AsyncClient", "Client", "Job", "JobFailed", "Patience", "ServiceError"]
@@ -151,25 +151,15 @@ class Client:
             raise
 
     def _send(self, call: Call[Result], patience: Patience | None = None) -> Result:
-        patience = patience or self._patience
-        tried = 0
-        while True:
-            tried += 1
-            response: httpx.Response | None = None
-            try:
-                with _parts(call) as parts:
-                    response = self._http.request(call.method, call.path, **parts)
-                if response.status_code not in AGAIN:
-                    return call.result(response)
-                failure = calls.error_in(response)
-            except httpx.TransportError as error:
-                failure = calls.unreachable(self._http.base_url, error)
-                if not isinstance(error, httpx.ConnectError):
-                    raise failure from error  # it may have been done: once more could be once too often
-            pause = patience.pause(tried, response)
-            if pause is None:
-                raise failure
-            time.sleep(pause)
+        result: Result = Retrying(**(patience or self._patience).retrying())(self._try, call)
+        return result
+
+    def _try(self, call: Call[Result]) -> Result:
+        try:
+            with _parts(call) as parts:
+                return call.result(self._http.request(call.method, call.path, **parts))
+        except httpx.TransportError as error:
+            raise calls.unreachable(self._http.base_url, error) from error
 
 
 class AsyncClient:
@@ -219,24 +209,14 @@ class AsyncClient:
         return (await self._send(calls.text(book_id, start, end))).text
 
     async def _send(self, call: Call[Result]) -> Result:
-        tried = 0
-        while True:
-            tried += 1
-            response: httpx.Response | None = None
-            try:
-                with _parts(call) as parts:
-                    response = await self._http.request(call.method, call.path, **parts)
-                if response.status_code not in AGAIN:
-                    return call.result(response)
-                failure = calls.error_in(response)
-            except httpx.TransportError as error:
-                failure = calls.unreachable(self._http.base_url, error)
-                if not isinstance(error, httpx.ConnectError):
-                    raise failure from error
-            pause = self._patience.pause(tried, response)
-            if pause is None:
-                raise failure
-            await asyncio.sleep(pause)
+        return await AsyncRetrying(**self._patience.retrying())(self._try, call)
+
+    async def _try(self, call: Call[Result]) -> Result:
+        try:
+            with _parts(call) as parts:
+                return call.result(await self._http.request(call.method, call.path, **parts))
+        except httpx.TransportError as error:
+            raise calls.unreachable(self._http.base_url, error) from error
 
 
 def _headers(key: str | None) -> dict[str, str]:

@@ -9,7 +9,12 @@ from typing import Annotated
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
-from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
+from multipart import (  # type: ignore[import-untyped]
+    MultipartError,
+    MultipartSegment,
+    PushMultipartParser,
+    parse_options_header,
+)
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
