@@ -1,4 +1,8 @@
-"""An OpenAI-compatible server asked over HTTP, within limits of time, size and patience."""
+"""An OpenAI-compatible server asked over HTTP, within limits of time, size and patience.
+
+Not by the package ``openai``: with these limits, which it has not, the code is 31 lines longer and the
+installation 33 MB larger, and it tells any server of its host's system and of ``OPENAI_ORG_ID``.
+"""
 
 from __future__ import annotations
 

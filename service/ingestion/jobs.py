@@ -1,4 +1,7 @@
-"""The jobs that index uploads, in SQLite: they outlive the process that took them."""
+"""The jobs that index uploads, in SQLite: they outlive the process that took them.
+
+Not by huey, which deletes a task as it hands it out: a kill would lose the book in hand.
+"""
 
 from __future__ import annotations
 
