@@ -47,12 +47,12 @@ class ServiceBusy(ServiceError):
 class JobFailed(StoryQAError):
     """A book that could not be indexed; ``job`` says why."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobStatus) -> None:
         super().__init__(f"job {job.id} failed: {job.error or 'no reason was given'}")
         self.job = job
 
 
-class Job(BaseModel):
+class JobStatus(BaseModel):
     """The indexing of one book, as far as it is; ``progress`` is 0 to 1."""
 
     id: str
@@ -205,10 +205,10 @@ def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:
     return Call("GET", f"{_book(book_id)}/text", TypeAdapter(TextOut), params=params)
 
 
-def add_book(source: Path | bytes, name: str, **fields: str | None) -> Call[Job]:
+def add_book(source: Path | bytes, name: str, **fields: str | None) -> Call[JobStatus]:
     """POST /books, multipart."""
     given = {key: value for key, value in fields.items() if value is not None}
-    return Call("POST", "/books", TypeAdapter(Job), data=given, file=(name, source))
+    return Call("POST", "/books", TypeAdapter(JobStatus), data=given, file=(name, source))
 
 
 def remove_book(book_id: str) -> Call[None]:
@@ -216,9 +216,9 @@ def remove_book(book_id: str) -> Call[None]:
     return Call("DELETE", _book(book_id), None)
 
 
-def job(job_id: str) -> Call[Job]:
+def job(job_id: str) -> Call[JobStatus]:
     """GET /jobs/{id}."""
-    return Call("GET", f"/jobs/{quote(job_id, safe='')}", TypeAdapter(Job))
+    return Call("GET", f"/jobs/{quote(job_id, safe='')}", TypeAdapter(JobStatus))
 
 
 def ready() -> Call[Health]:

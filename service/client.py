@@ -13,10 +13,10 @@ import httpx
 from tenacity import AsyncRetrying, Retrying
 
 from service import calls
-from service.calls import Call, Job, JobFailed, Patience, ServiceError
+from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
 from service.schemas import AnswerResponse, BookDetails, BookOut, SearchResponse
 
-__all__ = ["AsyncClient", "Client", "Job", "JobFailed", "Patience", "ServiceError"]
+__all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
 
 Result = TypeVar("Result")
 
@@ -113,7 +113,7 @@ class Client:
         id: str | None = None,
         title: str | None = None,
         name: str = "book.txt",
-    ) -> Job:
+    ) -> JobStatus:
         """Send a book and return its job at once; ``wait`` waits for it.
 
         A path is a file in any format that the service reads; bytes are its content, in the format that
@@ -123,11 +123,11 @@ class Client:
         name = name if isinstance(content, bytes) else content.name
         return self._send(calls.add_book(content, name, id=id, title=title))
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> JobStatus:
         """How far a job is."""
         return self._send(calls.job(job_id))
 
-    def wait(self, job: Job, *, timeout_s: float = 3600.0) -> Job:
+    def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
         """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
         deadline = time.monotonic() + timeout_s
         while not job.ended:
@@ -223,7 +223,7 @@ def _headers(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
-def _done(job: Job) -> Job:
+def _done(job: JobStatus) -> JobStatus:
     if job.status == "failed":
         raise JobFailed(job)
     return job

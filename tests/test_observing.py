@@ -23,15 +23,15 @@ from server import problem, running, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.load.batching import Batch
-from service.load.queueing import ANSWER, Lane
-from service.observing import middleware
+from service.load.queueing import ANSWER, BatchKey
+from service.observing import observer
 from service.observing.logs import log_config
 from service.observing.metrics import Metrics
 from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 BATCH = Batch(
-    lane=Lane(ANSWER, "overlap"),
+    key=BatchKey(ANSWER, "overlap"),
     tokens=1500,
     began_ns=1_700_000_000_000_000_000,
     waited_s=(0.002, 0.001),
@@ -141,7 +141,7 @@ def logged_all(written: io.StringIO, requests: int) -> str:
 
 def test_what_nobody_thought_of_is_a_problem_with_the_request_id_and_is_logged() -> None:
     app = FastAPI()
-    middleware.install(app, middleware.Observer(Metrics()))
+    observer.install(app, observer.Observer(Metrics()))
 
     @app.get("/broken")
     def broken() -> None:
@@ -171,7 +171,7 @@ def test_the_log_has_one_line_per_request_and_questions_only_where_they_are_want
         text = logged_all(written, 3)
     records = [json.loads(line) for line in text.splitlines()]
     answered = next(record for record in records if record.get("request_id") == "mine")
-    assert answered["logger"] == "service.observing.middleware"
+    assert answered["logger"] == "service.observing.observer"
     assert (answered["method"], answered["route"], answered["status"]) == ("POST", "/answer", 200)
     assert answered["duration_ms"] > 0
     assert [record["status"] for record in records if "status" in record] == [200, 200, 422]

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from service.ingestion.jobs import Jobs
+from service.ingestion.jobs import JobQueue
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -21,13 +21,13 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0  # before a process that died is star
 
 
 class Indexer:
-    """A thread that starts ``service.ingestion.worker`` when there is work, and again when it dies.
+    """A thread that starts ``service.ingestion.index_worker`` when there is work, and again when it dies.
 
     Of all the services over one folder one at a time has such a process; ``lock`` in the folder is held
     by the process itself, so that whatever dies, another service takes over.
     """
 
-    def __init__(self, folder: Path, store: Path, jobs: Jobs) -> None:
+    def __init__(self, folder: Path, store: Path, jobs: JobQueue) -> None:
         self._folder = folder
         self._store = store
         self._jobs = jobs
@@ -55,7 +55,7 @@ class Indexer:
 
     def _watch(self) -> None:
         with suppress(StoryQAError, OSError):
-            self._jobs.sweep()
+            self._jobs.remove_orphans()
         wait_s = _FIRST_WAIT_S
         not_before = 0.0
         while not self._stopped:
@@ -82,7 +82,8 @@ class Indexer:
             return False
 
     def _begin(self) -> subprocess.Popen[bytes] | None:
-        command = [sys.executable, "-m", "service.ingestion.worker", str(self._folder), str(self._store)]
+        module = "service.ingestion.index_worker"
+        command = [sys.executable, "-m", module, str(self._folder), str(self._store)]
         try:
             # It ends when its standard input does: when this process ends, however it ends.
             # Ctrl-C in a terminal is for the service, which has it end: hence a process group of its own.

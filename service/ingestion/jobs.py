@@ -77,7 +77,7 @@ class NoState(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class UploadJob:
     """A book to be indexed as ``book_id``, and how far it is: ``progress`` from 0 to 1.
 
     ``name`` is what its uploader calls the file, ``title`` what they call the book, if they do.
@@ -99,10 +99,10 @@ class Job:
 
 
 @dataclass(slots=True)
-class Incoming:
+class IncomingFile:
     """The file that the book of a job to come is written to.
 
-    ``close`` deletes it unless the job was added; where the process dies before, ``Jobs.sweep`` does.
+    ``close`` deletes it unless the job was added, ``JobQueue.remove_orphans`` where the process died before.
     """
 
     id: str
@@ -118,7 +118,7 @@ class Incoming:
             self.file.close()
 
 
-class Jobs:
+class JobQueue:
     """The queue of one service, whichever of its processes asks; ``folder`` need not exist yet.
 
     Jobs are begun in the order in which they came. Every call may raise ``NoState``, or ``NoRoom``
@@ -134,7 +134,7 @@ class Jobs:
         """The file of the book that the job is to index; never a name that a client chose."""
         return self._uploads / job_id
 
-    def take_in(self, most: int) -> Incoming:
+    def reserve(self, most: int) -> IncomingFile:
         """A place for the book of a job to come; raises ``TooManyJobs`` where ``most`` are waiting."""
         with self._connected() as database:
             _check_room(database, most)
@@ -146,10 +146,10 @@ class Jobs:
                 file = path.open("xb")
                 fcntl.flock(file, fcntl.LOCK_EX)  # for as long as it is held, the file is not swept away
                 if path.exists():
-                    return Incoming(id, path, file)
+                    return IncomingFile(id, path, file)
                 file.close()  # it was swept away before that
 
-    def add(self, incoming: Incoming, book_id: str, title: str | None, name: str, most: int) -> Job:
+    def add(self, incoming: IncomingFile, book_id: str, title: str | None, name: str, most: int) -> UploadJob:
         """Queue the job whose book has come in whole; raises ``TooManyJobs``."""
         with writing(incoming.path):
             incoming.file.flush()
@@ -169,9 +169,9 @@ class Jobs:
             )
             database.execute("commit")
         incoming.added = True
-        return Job(incoming.id, book_id, title, name, "queued", 0.0, None)
+        return UploadJob(incoming.id, book_id, title, name, "queued", 0.0, None)
 
-    def get(self, id: str) -> Job:
+    def get(self, id: str) -> UploadJob:
         """The job as it is now; raises ``UnknownJob``."""
         job = self._find(id) if _ID.fullmatch(id) and self._exists() else None
         if job is None:
@@ -188,15 +188,15 @@ class Jobs:
             query = "select exists (select 1 from jobs where status in ('queued', 'running'))"
             return bool(database.execute(query).fetchone()[0])
 
-    def of_book(self, book_id: str) -> list[Job]:
+    def of_book(self, book_id: str) -> list[UploadJob]:
         """The jobs for a book that are not finished, in their order."""
         if not self._exists():
             return []
         with self._connected() as database:
             query = f"select {_COLUMNS} from jobs where book_id = ? and status in ('queued', 'running')"
-            return [Job(*row) for row in database.execute(f"{query} order by number", (book_id,))]
+            return [UploadJob(*row) for row in database.execute(f"{query} order by number", (book_id,))]
 
-    def begin(self) -> Job | None:
+    def start_next(self) -> UploadJob | None:
         """The next job, now running, or None; for the one process that indexes."""
         with self._connected() as database:
             database.execute("begin immediate")
@@ -208,9 +208,9 @@ class Jobs:
                     row[:1],
                 )
             database.execute("commit")
-        return None if row is None else replace(Job(*row), status="running", progress=0.0)
+        return None if row is None else replace(UploadJob(*row), status="running", progress=0.0)
 
-    def begin_again(self) -> None:
+    def recover(self) -> None:
         """Queue what a process that died was at; a book that killed several is given up."""
         with self._connected() as database:
             database.execute(
@@ -229,7 +229,7 @@ class Jobs:
             database.execute("update jobs set progress = ? where id = ?", (round(share, 4), id))
 
     def finish(self, id: str) -> None:
-        """The book is on the shelf."""
+        """The book is in the store."""
         with self._connected() as database:
             database.execute(
                 "update jobs set status = 'done', progress = 1, error = null where id = ?", (id,)
@@ -258,7 +258,7 @@ class Jobs:
             self.upload(id).unlink(missing_ok=True)
         return len(gone)
 
-    def sweep(self) -> None:
+    def remove_orphans(self) -> None:
         """Delete uploads that no job waits for: their process died before they were complete."""
         if not self._uploads.is_dir():
             return
@@ -272,10 +272,10 @@ class Jobs:
     def _exists(self) -> bool:
         return self._file.exists()
 
-    def _find(self, id: str) -> Job | None:
+    def _find(self, id: str) -> UploadJob | None:
         with self._connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
-        return None if row is None else Job(*row)
+        return None if row is None else UploadJob(*row)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:

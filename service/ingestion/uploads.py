@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from answering.ask import BadRequest
 from indexing.ids import BadId, check_id, slug
 from service.http_errors import Refused
-from service.ingestion.jobs import Incoming, writing
+from service.ingestion.jobs import IncomingFile, writing
 
 LONGEST_TITLE = 300
 _LONGEST_FIELD = 4 * LONGEST_TITLE  # bytes
@@ -37,7 +37,7 @@ Title = Annotated[
 ]
 
 
-class NotThat(Refused):
+class UnsupportedMediaType(Refused):
     """A body of a kind that is no book."""
 
     status = 415
@@ -72,7 +72,7 @@ class Upload:
         return slug(self.name.rpartition(".")[0] or self.name) if self.id is None else self.id
 
 
-async def read_upload(request: Request, incoming: Incoming) -> Upload:
+async def read_upload(request: Request, incoming: IncomingFile) -> Upload:
     """Write the book of ``request`` to ``incoming``; raises ``Refused``, ``BadRequest`` and HTTPException."""
     content_type = request.headers.get("content-type", "")
     kind, options = parse_options_header(content_type)
@@ -80,13 +80,13 @@ async def read_upload(request: Request, incoming: Incoming) -> Upload:
         return await _read_json(request, incoming)
     if kind == "multipart/form-data" and options.get("boundary"):
         return await _read_form(request, incoming, options["boundary"])
-    raise NotThat(
+    raise UnsupportedMediaType(
         f"the body is {content_type[:100]!r}; wanted multipart/form-data with the field file, "
         'or application/json such as {"text": "Once…", "title": "The Bell"}'
     )
 
 
-async def _read_json(request: Request, incoming: Incoming) -> Upload:
+async def _read_json(request: Request, incoming: IncomingFile) -> Upload:
     try:
         body = await request.body()
     except ClientDisconnect:
@@ -104,7 +104,7 @@ async def _read_json(request: Request, incoming: Incoming) -> Upload:
     return upload
 
 
-async def _read_form(request: Request, incoming: Incoming, boundary: str) -> Upload:
+async def _read_form(request: Request, incoming: IncomingFile, boundary: str) -> Upload:
     form = _Form(incoming, boundary)
     try:
         async for piece in request.stream():
@@ -153,7 +153,7 @@ def plain(text: str) -> str:
 class _Form:
     """A form read piece by piece: the file goes to disk, the two short fields stay here."""
 
-    def __init__(self, incoming: Incoming, boundary: str) -> None:
+    def __init__(self, incoming: IncomingFile, boundary: str) -> None:
         self.seen: set[str] = set()
         self.file_name: str | None = None
         self._texts: dict[str, bytearray] = {}

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import problems
-from service.load.batching import Batch, Watch
+from service.load.batching import Batch, BatchingHooks
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
 
@@ -24,27 +24,27 @@ log = logging.getLogger(__name__)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
-class Observer(Watch):
+class Observer(BatchingHooks):
     """Passes what happens on to the metrics, and to the traces where they are wanted."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
         self.metrics = metrics
         self.tracer = tracer
 
-    def here(self) -> object:
-        """See ``Watch.here``."""
-        return None if self.tracer is None else self.tracer.here()
+    def context(self) -> object:
+        """See ``BatchingHooks.context``."""
+        return None if self.tracer is None else self.tracer.context()
 
     def queued(self, count: int) -> None:
-        """See ``Watch.queued``."""
+        """See ``BatchingHooks.queued``."""
         self.metrics.queued(count)
 
     def cached(self, hit: bool) -> None:
-        """See ``Watch.cached``."""
+        """See ``BatchingHooks.cached``."""
         self.metrics.cached(hit)
 
     def batch(self, batch: Batch) -> None:
-        """See ``Watch.batch``."""
+        """See ``BatchingHooks.batch``."""
         self.metrics.batch(batch)
         if self.tracer is not None:
             self.tracer.batch(batch)

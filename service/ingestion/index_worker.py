@@ -17,7 +17,7 @@ from indexing.errors import SourceError
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store import IndexStore
-from service.ingestion.jobs import Job, Jobs
+from service.ingestion.jobs import JobQueue, UploadJob
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _NICENESS = 10
 
 
 def main() -> None:
-    """``python -m service.ingestion.worker FOLDER STORE``, as ``Indexer`` starts it."""
+    """``python -m service.ingestion.index_worker FOLDER STORE``, as ``Indexer`` starts it."""
     folder, store = map(Path, sys.argv[1:])
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("indexing").setLevel(logging.INFO)
@@ -42,15 +42,15 @@ def main() -> None:
         except BlockingIOError:
             return  # another service's process was quicker
         _stand_back()
-        work(Jobs(folder), IndexStore(store), _IDLE_S)
+        work(JobQueue(folder), IndexStore(store), _IDLE_S)
 
 
-def work(jobs: Jobs, store: IndexStore, idle_s: float) -> None:
+def work(jobs: JobQueue, store: IndexStore, idle_s: float) -> None:
     """Do all jobs there are, and those that come until none has come for ``idle_s``."""
-    jobs.begin_again()
+    jobs.recover()
     since = time.monotonic()
     while time.monotonic() - since < idle_s:
-        job = jobs.begin()
+        job = jobs.start_next()
         if job is None:
             time.sleep(_LOOK_S)
             continue
@@ -75,8 +75,8 @@ def _stand_back() -> None:
     torch.set_num_threads(max(1, torch.get_num_threads() // 2))
 
 
-def _index(job: Job, jobs: Jobs, store: IndexStore) -> None:
-    """Put the job's book on the shelf, in place of the one of that id if there is one."""
+def _index(job: UploadJob, jobs: JobQueue, store: IndexStore) -> None:
+    """Put the job's book into the store, in place of the one of that id if there is one."""
     [source] = find(str(jobs.upload(job.id)))
     book = read_book(replace(source, name=job.name), job.book_id, job.title)
     if len(book.text) > MOST_CHARACTERS:
@@ -90,7 +90,7 @@ def _index(job: Job, jobs: Jobs, store: IndexStore) -> None:
         build_book(book, BuildSettings(), store, force=True, on_progress=tell)
 
 
-def _teller(job: Job, jobs: Jobs) -> Callable[[int, int], None]:
+def _teller(job: UploadJob, jobs: JobQueue) -> Callable[[int, int], None]:
     last = -_TELL_S
 
     def tell(done: int, total: int) -> None:
