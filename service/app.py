@@ -20,6 +20,7 @@ from answering.book_qa import Ask, BookQA
 from answering.open_books import manifests
 from service import page, problems
 from service.access import middleware as access
+from service.book_schemas import BookDetails, BookOut, TextOut
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
 from service.load.batching import Batcher
@@ -34,12 +35,9 @@ from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
     AnswerResponse,
-    BookDetails,
-    BookOut,
     Health,
     SearchRequest,
     SearchResponse,
-    TextOut,
     Version,
 )
 from service.settings import Settings

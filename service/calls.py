@@ -15,7 +15,8 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from tenacity import RetryCallState, retry_if_exception_type
 
-from service.schemas import AnswerResponse, BookDetails, BookOut, Health, SearchResponse, TextOut
+from service.book_schemas import BookDetails, BookOut, TextOut
+from service.schemas import AnswerResponse, Health, SearchResponse
 from text.errors import StoryQAError
 
 Result = TypeVar("Result")

@@ -13,8 +13,9 @@ import httpx
 from tenacity import AsyncRetrying, Retrying
 
 from service import calls
+from service.book_schemas import BookDetails, BookOut
 from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
-from service.schemas import AnswerResponse, BookDetails, BookOut, SearchResponse
+from service.schemas import AnswerResponse, SearchResponse
 
 __all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
 

@@ -20,9 +20,10 @@ from test_epub import PROSE, pack, package, page
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
 from service.ingestion import index_worker
+from service.ingestion.incoming import NoState
 from service.ingestion.index_worker import work
 from service.ingestion.ingester import BookExists, Ingester
-from service.ingestion.jobs import JobQueue, NoState, TooManyJobs, UnknownJob
+from service.ingestion.jobs import JobQueue, TooManyJobs, UnknownJob
 from service.ingestion.uploads import plain, safe_name
 from service.settings import Settings
 

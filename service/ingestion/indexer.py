@@ -16,7 +16,7 @@ from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0
+_POLL_S = 1.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0  # before a process that died is started again
 
 
@@ -68,20 +68,20 @@ class Indexer:
                     wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
                 else:
                     wait_s = _FIRST_WAIT_S
-            if self._process is None and time.monotonic() >= not_before and self._wanted():
-                self._process = self._begin()
-            self._woken.wait(_LOOK_S)
+            if self._process is None and time.monotonic() >= not_before and self._has_work():
+                self._process = self._start_process()
+            self._woken.wait(_POLL_S)
             self._woken.clear()
 
-    def _wanted(self) -> bool:
+    def _has_work(self) -> bool:
         """Whether there is work that no other service's process is at."""
         try:
-            return self._jobs.pending() and _free(self._folder / "indexer.lock")
+            return self._jobs.pending() and _is_unlocked(self._folder / "indexer.lock")
         except StoryQAError as error:
             log.error("%s", error)
             return False
 
-    def _begin(self) -> subprocess.Popen[bytes] | None:
+    def _start_process(self) -> subprocess.Popen[bytes] | None:
         module = "service.ingestion.index_worker"
         command = [sys.executable, "-m", module, str(self._folder), str(self._store)]
         try:
@@ -93,7 +93,7 @@ class Indexer:
             return None
 
 
-def _free(lock: Path) -> bool:
+def _is_unlocked(lock: Path) -> bool:
     with lock.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

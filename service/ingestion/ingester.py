@@ -5,8 +5,9 @@ from __future__ import annotations
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.store import IndexStore
 from service.http_errors import Refused
+from service.ingestion.incoming import IncomingFile, NoState
 from service.ingestion.indexer import Indexer
-from service.ingestion.jobs import IncomingFile, JobQueue, NoState, UploadJob
+from service.ingestion.jobs import JobQueue, UploadJob
 from service.ingestion.uploads import Upload
 from service.settings import Settings
 

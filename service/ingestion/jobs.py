@@ -5,23 +5,22 @@ Not by huey, which deletes a task as it hands it out: a kill would lose the book
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
 import secrets
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from filelock import FileLock
 
 from indexing.write import flush
 from service.http_errors import Refused
+from service.ingestion.incoming import IncomingFile, writing
 
 Status = Literal["queued", "running", "done", "failed"]
 
@@ -30,7 +29,6 @@ _MOST_ATTEMPTS = 3
 # Finished jobs that can still be asked about. By count and not by age: clocks jump.
 _REMEMBERED = 1000
 _BUSY_S = 10.0
-_LEAST_FREE = 2**17  # bytes; SQLite wants more than a page for what it keeps beside the database
 _ID = re.compile("[0-9a-f]{32}")
 _TABLE = """
 create table if not exists jobs (
@@ -62,20 +60,6 @@ class TooManyJobs(Refused):
     kind = "too-many-jobs"
 
 
-class NoRoom(Refused):
-    """The disk is full, or the user's share of it."""
-
-    status = 507
-    kind = "no-room"
-
-
-class NoState(Refused):
-    """The folder of the service's own state cannot be used."""
-
-    status = 503
-    kind = "no-state"
-
-
 @dataclass(frozen=True, slots=True)
 class UploadJob:
     """A book to be indexed as ``book_id``, and how far it is: ``progress`` from 0 to 1.
@@ -96,26 +80,6 @@ class UploadJob:
     def finished(self) -> bool:
         """Whether nothing about it will change any more."""
         return self.status in ("done", "failed")
-
-
-@dataclass(slots=True)
-class IncomingFile:
-    """The file that the book of a job to come is written to.
-
-    ``close`` deletes it unless the job was added, ``JobQueue.remove_orphans`` where the process died before.
-    """
-
-    id: str
-    path: Path
-    file: IO[bytes]
-    added: bool = False
-
-    def close(self) -> None:
-        """Done with it, or given up."""
-        if not self.added:
-            self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # what is still to be written has no place, and is not wanted any more
-            self.file.close()
 
 
 class JobQueue:
@@ -294,32 +258,6 @@ class JobQueue:
             database.execute("pragma journal_mode = wal")
             database.execute(_TABLE)
         self._made = True
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Make ``NoRoom`` and ``NoState`` of what writing at ``path`` may raise."""
-    full = f"the disk of {path.parent} is full; make room and send the book again"
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise NoRoom(full) from error
-        raise NoState(
-            f"{path} cannot be written ({error.strerror}); name another folder with STORYQA_STATE"
-        ) from error
-    except sqlite3.Error as error:
-        # On a full disk SQLite may not even begin, and calls it an I/O error.
-        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or _is_full(path.parent):
-            raise NoRoom(full) from error
-        raise NoState(f"{path} cannot be used ({error}); if it is damaged, delete it") from error
-
-
-def _is_full(folder: Path) -> bool:
-    try:
-        return shutil.disk_usage(folder).free < _LEAST_FREE
-    except OSError:
-        return False
 
 
 def _check_room(database: sqlite3.Connection, most: int) -> None:

@@ -18,7 +18,7 @@ from service.ingestion.ingester import Ingester
 from service.ingestion.jobs import UploadJob
 from service.ingestion.uploads import BookId, BookText, Title, read_upload
 
-_LOOK_S = 0.25
+_POLL_S = 0.25
 _KEEP_ALIVE_S = 15.0
 _STREAM = {"X-Accel-Buffering": "no"}  # nginx would keep the events until there are many
 _JOB: dict[str, JsonValue] = {
@@ -145,7 +145,7 @@ async def _events(ingester: Ingester, job: UploadJob) -> AsyncIterator[str]:
     yield f"data: {JobOut.model_validate(job).model_dump_json()}\n\n"
     said = time.monotonic()
     while not job.finished and not ingester.closing:
-        await asyncio.sleep(_LOOK_S)
+        await asyncio.sleep(_POLL_S)
         now = await run_in_threadpool(ingester.jobs.get, job.id)
         if now != job:
             job = now

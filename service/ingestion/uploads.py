@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from answering.ask import BadRequest
 from indexing.ids import BadId, check_id, slug
 from service.http_errors import Refused
-from service.ingestion.jobs import IncomingFile, writing
+from service.ingestion.incoming import IncomingFile, writing
 
 LONGEST_TITLE = 300
 _LONGEST_FIELD = 4 * LONGEST_TITLE  # bytes
