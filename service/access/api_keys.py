@@ -192,7 +192,7 @@ class Keyring:
         self._keys = (*self._others, *file.read())
 
     @property
-    def wanted(self) -> bool:
+    def is_required(self) -> bool:
         """Whether a key has to be shown: there are some, or were before they were revoked."""
         self._refresh()
         return bool(self._keys)

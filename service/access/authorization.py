@@ -1,4 +1,4 @@
-"""The gate before every call: which key, for what, how often; without keys, this machine alone."""
+"""Who may make a call: which key, for what, how often; without keys, this machine alone."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from service.http_errors import Refused
 log = logging.getLogger(__name__)
 
 # Whoever can reach the service may see that it lives, and the page that asks for the key.
-OPEN = frozenset({"/", "/healthz", "/readyz", "/version", "/docs", "/redoc", "/openapi.json", "/favicon.ico"})
+PUBLIC_PATHS = frozenset(
+    {"/", "/healthz", "/readyz", "/version", "/docs", "/redoc", "/openapi.json", "/favicon.ico"}
+)
 PUBLIC_FOLDERS = ("/page/",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # What is asked with POST because questions are long; everything else that is no GET changes something.
-_QUESTIONS = frozenset({"/answer", "/answers", "/search"})
+_READING_POSTS = frozenset({"/answer", "/answers", "/search"})
 
 
 class Unauthorized(Refused):
-    """No key was shown, or none that is in force."""
+    """No key was sent, or none that is in force."""
 
     status: ClassVar[int] = 401
     kind = "key"
 
 
 class Forbidden(Refused):
-    """The caller is known, or of no account, and may not do this."""
+    """The caller, with or without a key, may not do this."""
 
     status: ClassVar[int] = 403
     kind = "not-allowed"
@@ -49,15 +51,15 @@ class TooManyRequests(Refused):
 def scope_of(method: str, path: str) -> KeyScope | None:
     """What a call needs: ``admin`` for what changes the store, None for what is open to all."""
     if method in _SAFE:
-        return None if path in OPEN or path.startswith(PUBLIC_FOLDERS) else "read"
-    return "read" if path in _QUESTIONS else "admin"
+        return None if path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS) else "read"
+    return "read" if path in _READING_POSTS else "admin"
 
 
 class AuthorizationMiddleware:
     """Lets a request through to ``app``, or answers it with the problem that keeps it out.
 
-    It stands before the body is read. Where keys are wanted, one has to be shown (``Authorization:
-    Bearer KEY``) and is counted. Where there are none, callers must be on this machine and call it by
+    It stands before the body is read. Where there are keys, one must be sent (``Authorization: Bearer
+    KEY``) and is counted. Where there are none, callers must be on this machine and call it by
     a name of this machine, which keeps out pages that a browser was lured into (DNS rebinding);
     ``insecure`` lets everyone in. ``scope["state"]["key"]`` is the key's name from here on.
     """
@@ -87,7 +89,7 @@ class AuthorizationMiddleware:
         needed = scope_of(scope["method"], scope["path"])
         if needed is None:
             return
-        if self._ring.wanted:
+        if self._ring.is_required:
             await self._check_key(scope, headers, needed)
             return
         self._check_origin(scope["method"], headers)

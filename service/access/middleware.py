@@ -22,12 +22,12 @@ from service.settings import Settings
 # 256 questions of 2,000 characters, each written as JSON's longest escape, and room for the rest.
 MAX_JSON_BYTES = 8 * 2**20
 # Between two pieces of a body; whoever sends slower than that holds a place that others need.
-_PATIENCE_S = 60.0
+_BODY_TIMEOUT_S = 60.0
 _CLOSE = {"Connection": "close"}  # or the rest of the body would have to be read all the same
 # How long what still comes of a refused body is read and dropped, and how long between two pieces of it.
 # To close at once would reset the connection, and a client that sends before it reads would never see why.
 _LINGER_S, _LINGER_BETWEEN_S = 30.0, 2.0
-_ALWAYS = {
+_FIXED_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -36,12 +36,12 @@ _ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 # An answer is data: as a page it may load nothing. Pages say for themselves what they may.
-_UNLESS_SAID = {
+_DEFAULT_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
 # FastAPI's own page of the calls, whose scripts come from elsewhere.
-_DOCS = (
+_DOCS_POLICY = (
     "default-src 'none'; script-src https://cdn.jsdelivr.net 'unsafe-inline'; "
     "style-src https://cdn.jsdelivr.net 'unsafe-inline'; img-src https://fastapi.tiangolo.com data:; "
     "connect-src 'self'; worker-src blob:; frame-ancestors 'none'"
@@ -49,7 +49,7 @@ _DOCS = (
 
 
 def install(app: FastAPI, settings: Settings) -> None:
-    """Put the layers that refuse around ``app``, the outermost last.
+    """Put the middleware that refuses requests around ``app``, the outermost last.
 
     Raises ``StoryQAError`` for bad keys and rates.
     """
@@ -78,7 +78,7 @@ def keyring_of(settings: Settings) -> Keyring:
 
 
 def describe(schema: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI ``schema`` with the key and the problems that the layers answer, changed in place."""
+    """The OpenAPI ``schema`` with the key and the problems that this middleware answers, changed in place."""
     components = schema.setdefault("components", {})
     components["securitySchemes"] = {
         "key": {
@@ -164,10 +164,10 @@ class BodyLimit:
             if whole:  # what comes now is the end of the connection, whenever that is
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), _PATIENCE_S)
+                message = await asyncio.wait_for(receive(), _BODY_TIMEOUT_S)
             except TimeoutError:
                 raise HTTPException(408) from BodyTooSlow(
-                    f"nothing came for {_PATIENCE_S:.0f} s; send the body without a pause", _CLOSE
+                    f"nothing came for {_BODY_TIMEOUT_S:.0f} s; send the body without a pause", _CLOSE
                 )
             if message["type"] == "http.request":
                 counted += len(message.get("body", b""))
@@ -206,10 +206,10 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if scope["path"] in ("/docs", "/redoc"):
-                    headers.setdefault("Content-Security-Policy", _DOCS)
-                for name, value in _ALWAYS.items():
+                    headers.setdefault("Content-Security-Policy", _DOCS_POLICY)
+                for name, value in _FIXED_HEADERS.items():
                     headers[name] = value
-                for name, value in _UNLESS_SAID.items():
+                for name, value in _DEFAULT_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 

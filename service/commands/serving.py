@@ -62,7 +62,7 @@ def _check_keys(address: str, settings: Settings) -> None:
     from service.access.middleware import keyring_of
     from text.errors import StoryQAError
 
-    if not (is_loopback(address) or settings.insecure or keyring_of(settings).wanted):
+    if not (is_loopback(address) or settings.insecure or keyring_of(settings).is_required):
         raise StoryQAError(
             f"{address} can be reached from other machines, and there are no keys; make one with "
             "storyqa keys create NAME, or serve everyone with --insecure"

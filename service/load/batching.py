@@ -42,7 +42,7 @@ class Batch:
 
 
 class BatchingHooks:
-    """Told what happens to questions; this one takes no notice. Called in the event loop's thread."""
+    """Called with what happens to questions, in the event loop's thread; these do nothing."""
 
     def context(self) -> object:
         """Whatever ``Batch.contexts`` is to hold of the request that asks."""

@@ -56,7 +56,7 @@ class Observer(BatchingHooks):
 
 
 def install(app: Starlette, observer: Observer) -> None:
-    """Have ``observer`` told of all requests to ``app``.
+    """Have ``observer`` record all requests to ``app``.
 
     A request's id is what its ``X-Request-ID`` says, where that is fit for a log, else a new one; the
     response has it too.
