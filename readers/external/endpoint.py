@@ -1,6 +1,6 @@
 """An OpenAI-compatible server asked over HTTP, within limits of time, size and patience.
 
-Not by the package ``openai``: with these limits, which it has not, the code is 31 lines longer and the
+Not by the package ``openai``: with these limits, which it has not, the code is some 30 lines longer and the
 installation 33 MB larger, and it tells any server of its host's system and of ``OPENAI_ORG_ID``.
 """
 
