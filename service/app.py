@@ -19,17 +19,15 @@ from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
 from answering.open_books import manifests
 from service import page, problems
-from service.access import layers
-from service.access.headers import SafeHeaders
-from service.ingestion import routes as shelving
-from service.ingestion.shelf import Shelf
+from service.access import middleware as access
+from service.book_schemas import BookDetails, BookOut, TextOut
+from service.ingestion import routes as ingestion
+from service.ingestion.ingester import Ingester
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
-from service.load.connection import while_connected
-from service.load.queueing import ANSWER, SEARCH, Task
-from service.load.stopping import told_to_stop
-from service.load.tasks import task
-from service.observing.layer import Observer, Observing
+from service.load.cancellation import on_stop_signal, run_while_connected
+from service.load.queueing import ANSWER, SEARCH, Task, make_task
+from service.observing import observer
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
@@ -37,12 +35,9 @@ from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
     AnswerResponse,
-    BookDetails,
-    BookOut,
     Health,
     SearchRequest,
     SearchResponse,
-    TextOut,
     Version,
 )
 from service.settings import Settings
@@ -62,7 +57,7 @@ class Service:
         self.settings = settings
         self.qa = BookQA.of(settings.configuration(), held=True)
         tracer = None if settings.traces is None else Tracer(settings.traces)
-        self.observer = Observer(Metrics(shared_metrics), tracer)
+        self.observer = observer.Observer(Metrics(shared_metrics), tracer)
         self.batcher = Batcher(
             self.qa,
             wait_s=settings.batch_wait_ms / 1000,
@@ -71,8 +66,9 @@ class Service:
             longest_wait_s=settings.longest_wait_s,
             deadline_s=settings.deadline_s,
             cache=AnswerCache(settings.answer_cache_mb * 2**20),
-            watch=self.observer,
+            hooks=self.observer,
         )
+        self._allowed_readers = settings.allowed_readers()
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:
@@ -91,11 +87,10 @@ class Service:
         """The request with the server's choices filled in; raises ours for what cannot be answered."""
         given = request.model_dump(exclude_none=True)
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
-        allowed = self.settings.allowed_readers()
-        if ask.reader not in allowed:
-            raise UnknownName("reader", ask.reader, allowed)
+        if ask.reader not in self._allowed_readers:
+            raise UnknownName("reader", ask.reader, self._allowed_readers)
         self.qa.check(ask)
-        return task(work, ask, self.qa.open(ask.book_id).manifest)
+        return make_task(work, ask, self.qa.open(ask.book_id).manifest)
 
     def tasks(self, requests: Sequence[SearchRequest]) -> list[Task]:
         """Answers to a list; raises ``BadItem`` for the first that cannot be given."""
@@ -110,7 +105,7 @@ class Service:
     async def answers(self, request: Request, tasks: Sequence[Task]) -> list[AnswerResponse]:
         """The answers to ``tasks``, for as long as the client of ``request`` waits for them."""
         self.note(request, tasks)
-        answers = await while_connected(request, self.batcher.answer(tasks))
+        answers = await run_while_connected(request, self.batcher.answer(tasks))
         for cited in answers:
             self.observer.metrics.answered(cited.answerable)
         return [AnswerResponse.of(cited) for cited in answers]
@@ -154,7 +149,7 @@ async def search(asked: SearchRequest, request: Request, service: TheService) ->
     """The passages of a book that fit a question, best first."""
     ready = await run_in_threadpool(service.task, SEARCH, asked)
     service.note(request, [ready])
-    return SearchResponse.of(await while_connected(request, service.batcher.search(ready)))
+    return SearchResponse.of(await run_while_connected(request, service.batcher.search(ready)))
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])
@@ -224,18 +219,18 @@ def metrics(service: TheService) -> Response:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    shelf: Shelf = app.state.shelf
+    ingester: Ingester = app.state.ingester
     service.batcher.start()
-    shelf.indexer.start()
+    ingester.indexer.start()
     warming = asyncio.create_task(service.warm())  # meanwhile /healthz answers
     if app.state.listens_warm:
         await warming
     try:
-        with told_to_stop(shelf.close):
+        with on_stop_signal(ingester.close):
             yield
     finally:
-        shelf.close()
-        await asyncio.to_thread(shelf.indexer.close)
+        ingester.close()
+        await asyncio.to_thread(ingester.indexer.close)
         await service.batcher.close()
         warming.cancel()
         await asyncio.to_thread(service.observer.close)
@@ -257,22 +252,22 @@ def create_app(
         redirect_slashes=False,
     )
     service = app.state.service = Service(settings, shared_metrics)
-    app.state.shelf = Shelf(settings, service.qa.store)
+    app.state.ingester = Ingester(settings, service.qa.store)
     app.state.listens_warm = listens_warm
     app.include_router(router)
-    app.include_router(shelving.router)
+    app.include_router(ingestion.router)
     page.install(app)
     problems.install(app)
-    layers.install(app, settings)
-    app.add_middleware(Observing, observer=service.observer)
-    app.add_middleware(SafeHeaders)  # last: the outermost
+    access.install(app, settings)
+    observer.install(app, service.observer)
+    app.add_middleware(access.SecurityHeaders)  # last: the outermost
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = get_openapi(
                 title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=None
             )
-            app.openapi_schema = layers.describe(problems.document_media_type(schema))
+            app.openapi_schema = access.describe(problems.document_media_type(schema))
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

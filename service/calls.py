@@ -13,14 +13,15 @@ from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from tenacity import RetryCallState, retry_if_exception_type
 
-from service.schemas import AnswerResponse, BookDetails, BookOut, Health, SearchResponse, TextOut
+from service.book_schemas import BookDetails, BookOut, TextOut
+from service.schemas import AnswerResponse, Health, SearchResponse
 from text.errors import StoryQAError
 
 Result = TypeVar("Result")
 
-# Nothing was done: the service was too busy, this client too eager, or neither was reached.
-AGAIN = frozenset({429, 503})
+_BUSY = frozenset({429, 503})
 
 
 class ServiceError(StoryQAError):
@@ -35,15 +36,24 @@ class ServiceError(StoryQAError):
         self.problem = dict(problem or {})
 
 
+class ServiceBusy(ServiceError):
+    """Nothing was done: the service was too busy, this client too eager, or neither was reached.
+
+    ``retry_after_s`` is when to ask again, where the service says it.
+    """
+
+    retry_after_s: float | None = None
+
+
 class JobFailed(StoryQAError):
     """A book that could not be indexed; ``job`` says why."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobStatus) -> None:
         super().__init__(f"job {job.id} failed: {job.error or 'no reason was given'}")
         self.job = job
 
 
-class Job(BaseModel):
+class JobStatus(BaseModel):
     """The indexing of one book, as far as it is; ``progress`` is 0 to 1."""
 
     id: str
@@ -69,14 +79,31 @@ class Patience:
     tries: int = 4
     longest_wait_s: float = 30.0
 
-    def pause(self, tried: int, response: httpx.Response | None) -> float | None:
-        """Seconds to wait after ``tried`` tries, or None where it is time to give up."""
-        if tried >= self.tries:
-            return None
-        told = None if response is None else retry_after(response.headers.get("retry-after"))
-        # Spread out: clients that were turned away together must not come back together.
-        seconds = 0.5 * 2 ** (tried - 1) * random.uniform(0.75, 1.25) if told is None else told
-        return seconds if seconds <= self.longest_wait_s else None
+    def retrying(self) -> dict[str, Any]:
+        """The arguments of tenacity's ``Retrying``, and of ``AsyncRetrying``.
+
+        Not httpx-retries, which cuts a long ``Retry-After`` where we give up; nor stamina, which logs and
+        counts every wait in the loggers and metrics of the program that uses us.
+        """
+        return {
+            "retry": retry_if_exception_type(ServiceBusy),
+            "wait": _pause_s,
+            "stop": self._gives_up,
+            "reraise": True,
+        }
+
+    def _gives_up(self, state: RetryCallState) -> bool:
+        return state.attempt_number >= self.tries or state.upcoming_sleep > self.longest_wait_s
+
+
+def _pause_s(state: RetryCallState) -> float:
+    """Seconds until the next try."""
+    busy = state.outcome.exception() if state.outcome is not None else None
+    assert isinstance(busy, ServiceBusy)
+    if busy.retry_after_s is not None:
+        return busy.retry_after_s
+    # Spread out: clients that were turned away together must not come back together.
+    return 0.5 * 2.0 ** (state.attempt_number - 1) * random.uniform(0.75, 1.25)
 
 
 def retry_after(value: str | None) -> float | None:
@@ -128,14 +155,19 @@ def error_in(response: httpx.Response) -> ServiceError:
         detail = str(problem["detail"])
     except (ValueError, TypeError, KeyError):
         problem, detail = {}, f"no reason was given ({response.text[:80]!r})"
-    return ServiceError(
-        f"{response.url} answered {response.status_code}: {detail}", response.status_code, problem
-    )
+    said = f"{response.url} answered {response.status_code}: {detail}"
+    if response.status_code not in _BUSY:
+        return ServiceError(said, response.status_code, problem)
+    busy = ServiceBusy(said, response.status_code, problem)
+    busy.retry_after_s = retry_after(response.headers.get("retry-after"))
+    return busy
 
 
 def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceError:
     """The error for a service that gave no answer at all."""
-    return ServiceError(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
+    # Where there was a connection it may have been done: once more could be once too often.
+    kind = ServiceBusy if isinstance(error, httpx.ConnectError) else ServiceError
+    return kind(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
 
 
 def question(book_id: str, text: str, **options: Any) -> dict[str, Any]:
@@ -174,10 +206,10 @@ def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:
     return Call("GET", f"{_book(book_id)}/text", TypeAdapter(TextOut), params=params)
 
 
-def add_book(source: Path | bytes, name: str, **fields: str | None) -> Call[Job]:
+def add_book(source: Path | bytes, name: str, **fields: str | None) -> Call[JobStatus]:
     """POST /books, multipart."""
     given = {key: value for key, value in fields.items() if value is not None}
-    return Call("POST", "/books", TypeAdapter(Job), data=given, file=(name, source))
+    return Call("POST", "/books", TypeAdapter(JobStatus), data=given, file=(name, source))
 
 
 def remove_book(book_id: str) -> Call[None]:
@@ -185,9 +217,9 @@ def remove_book(book_id: str) -> Call[None]:
     return Call("DELETE", _book(book_id), None)
 
 
-def job(job_id: str) -> Call[Job]:
+def job(job_id: str) -> Call[JobStatus]:
     """GET /jobs/{id}."""
-    return Call("GET", f"/jobs/{quote(job_id, safe='')}", TypeAdapter(Job))
+    return Call("GET", f"/jobs/{quote(job_id, safe='')}", TypeAdapter(JobStatus))
 
 
 def ready() -> Call[Health]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +10,14 @@ from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 import httpx
+from tenacity import AsyncRetrying, Retrying
 
 from service import calls
-from service.calls import AGAIN, Call, Job, JobFailed, Patience, ServiceError
-from service.schemas import AnswerResponse, BookDetails, BookOut, SearchResponse
+from service.book_schemas import BookDetails, BookOut
+from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+from service.schemas import AnswerResponse, SearchResponse
 
-__all__ = ["AsyncClient", "Client", "Job", "JobFailed", "Patience", "ServiceError"]
+__all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
 
 Result = TypeVar("Result")
 
@@ -113,7 +114,7 @@ class Client:
         id: str | None = None,
         title: str | None = None,
         name: str = "book.txt",
-    ) -> Job:
+    ) -> JobStatus:
         """Send a book and return its job at once; ``wait`` waits for it.
 
         A path is a file in any format that the service reads; bytes are its content, in the format that
@@ -123,11 +124,11 @@ class Client:
         name = name if isinstance(content, bytes) else content.name
         return self._send(calls.add_book(content, name, id=id, title=title))
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> JobStatus:
         """How far a job is."""
         return self._send(calls.job(job_id))
 
-    def wait(self, job: Job, *, timeout_s: float = 3600.0) -> Job:
+    def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
         """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
         deadline = time.monotonic() + timeout_s
         while not job.ended:
@@ -151,25 +152,15 @@ class Client:
             raise
 
     def _send(self, call: Call[Result], patience: Patience | None = None) -> Result:
-        patience = patience or self._patience
-        tried = 0
-        while True:
-            tried += 1
-            response: httpx.Response | None = None
-            try:
-                with _parts(call) as parts:
-                    response = self._http.request(call.method, call.path, **parts)
-                if response.status_code not in AGAIN:
-                    return call.result(response)
-                failure = calls.error_in(response)
-            except httpx.TransportError as error:
-                failure = calls.unreachable(self._http.base_url, error)
-                if not isinstance(error, httpx.ConnectError):
-                    raise failure from error  # it may have been done: once more could be once too often
-            pause = patience.pause(tried, response)
-            if pause is None:
-                raise failure
-            time.sleep(pause)
+        result: Result = Retrying(**(patience or self._patience).retrying())(self._try, call)
+        return result
+
+    def _try(self, call: Call[Result]) -> Result:
+        try:
+            with _parts(call) as parts:
+                return call.result(self._http.request(call.method, call.path, **parts))
+        except httpx.TransportError as error:
+            raise calls.unreachable(self._http.base_url, error) from error
 
 
 class AsyncClient:
@@ -219,31 +210,21 @@ class AsyncClient:
         return (await self._send(calls.text(book_id, start, end))).text
 
     async def _send(self, call: Call[Result]) -> Result:
-        tried = 0
-        while True:
-            tried += 1
-            response: httpx.Response | None = None
-            try:
-                with _parts(call) as parts:
-                    response = await self._http.request(call.method, call.path, **parts)
-                if response.status_code not in AGAIN:
-                    return call.result(response)
-                failure = calls.error_in(response)
-            except httpx.TransportError as error:
-                failure = calls.unreachable(self._http.base_url, error)
-                if not isinstance(error, httpx.ConnectError):
-                    raise failure from error
-            pause = self._patience.pause(tried, response)
-            if pause is None:
-                raise failure
-            await asyncio.sleep(pause)
+        return await AsyncRetrying(**self._patience.retrying())(self._try, call)
+
+    async def _try(self, call: Call[Result]) -> Result:
+        try:
+            with _parts(call) as parts:
+                return call.result(await self._http.request(call.method, call.path, **parts))
+        except httpx.TransportError as error:
+            raise calls.unreachable(self._http.base_url, error) from error
 
 
 def _headers(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
-def _done(job: Job) -> Job:
+def _done(job: JobStatus) -> JobStatus:
     if job.status == "failed":
         raise JobFailed(job)
     return job

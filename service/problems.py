@@ -20,7 +20,7 @@ from readers.errors import EndpointError
 from readers.reading import NeedsReferences
 from service.http_errors import Refused
 from service.load.batching import DeadlinePassed
-from service.load.connection import ClientGone
+from service.load.cancellation import ClientDisconnected
 from service.load.queueing import Overloaded
 from text.errors import StoryQAError
 from text.registry import UnknownName
@@ -160,7 +160,7 @@ def problem_of(error: StoryQAError) -> Problem:
 
 async def _on_our_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, StoryQAError)
-    if isinstance(error, ClientGone):
+    if isinstance(error, ClientDisconnected):
         return Response(status_code=CLIENT_GONE)  # nobody reads it; the log and the metrics tell it apart
     problem = problem_of(error)
     retry_after_s = getattr(error, "retry_after_s", _RETRY_AFTER_S)

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from answering.ask import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
 from answering.book_qa import CitedAnswer, Searched, passages_read
-from indexing.manifest import Manifest
 
 MOST_QUESTIONS = 256
 
@@ -25,21 +24,13 @@ _EVIDENCE = {
 }
 _PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
-_BOOK = {
-    "id": "the-bell",
-    "title": "The Bell",
-    "source": "stories/the-bell.txt",
-    "version": "5f0c3a91d2b7",
-    "characters": 48650,
-    "words": 8912,
-    "passages": 45,
-}
 _CANDIDATE = {"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE, "note": None}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
-def _example(example: dict[str, Any] | list[Any]) -> ConfigDict:
-    return ConfigDict(extra="forbid", from_attributes=True, json_schema_extra={"examples": [example]})
+def example(content: dict[str, Any] | list[Any]) -> ConfigDict:
+    """The configuration of an object that is sent, with an example of it for the OpenAPI."""
+    return ConfigDict(extra="forbid", from_attributes=True, json_schema_extra={"examples": [content]})
 
 
 _NOTE = Field(
@@ -58,7 +49,7 @@ Before = Annotated[
 class SearchRequest(BaseModel):
     """A question to search a book for."""
 
-    model_config = _example(_ASKED | {"k": 5, "retriever": "hybrid", "before": "40%"})
+    model_config = example(_ASKED | {"k": 5, "retriever": "hybrid", "before": "40%"})
 
     book_id: BookId
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
@@ -72,7 +63,7 @@ class SearchRequest(BaseModel):
 class AnswerRequest(SearchRequest):
     """A question to answer from a book."""
 
-    model_config = _example(_ASKED | {"k": 5, "n_best": 3})
+    model_config = example(_ASKED | {"k": 5, "n_best": 3})
 
     reader: str | None = Field(
         default=None, max_length=200, description="The server's own choice where left out."
@@ -83,7 +74,7 @@ class AnswerRequest(SearchRequest):
 class EvidenceOut(BaseModel):
     """A place in the book; offsets are Unicode code points, half-open."""
 
-    model_config = _example(_EVIDENCE)
+    model_config = example(_EVIDENCE)
 
     start: int
     end: int
@@ -99,7 +90,7 @@ class EvidenceOut(BaseModel):
 class CandidateOut(BaseModel):
     """One of the best answers."""
 
-    model_config = _example(_CANDIDATE)
+    model_config = example(_CANDIDATE)
 
     text: str
     confidence: float
@@ -110,7 +101,7 @@ class CandidateOut(BaseModel):
 class PassageOut(BaseModel):
     """A passage that was read."""
 
-    model_config = _example(_PASSAGE)
+    model_config = example(_PASSAGE)
 
     number: int
     start: int
@@ -122,7 +113,7 @@ class PassageOut(BaseModel):
 class AnswerResponse(BaseModel):
     """An answer and where in the book it stands."""
 
-    model_config = _example(
+    model_config = example(
         {
             "answer": "under the stone",
             "confidence": 0.81,
@@ -168,7 +159,7 @@ class AnswerResponse(BaseModel):
 class HitOut(PassageOut):
     """A passage that was found, with its text."""
 
-    model_config = _example(_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"})
+    model_config = example(_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"})
 
     text: str
 
@@ -176,7 +167,7 @@ class HitOut(PassageOut):
 class SearchResponse(BaseModel):
     """The passages found, best first."""
 
-    model_config = _example(
+    model_config = example(
         {
             "hits": [_PASSAGE | {"text": "She had hidden the key under the stone by the well. …"}],
             "versions": _VERSIONS,
@@ -209,106 +200,10 @@ class SearchResponse(BaseModel):
         )
 
 
-class ChapterOut(BaseModel):
-    """A marked chapter, its heading included."""
-
-    model_config = _example({"title": "III. The Bell Rope", "start": 9102, "end": 15877})
-
-    title: str
-    start: int
-    end: int
-
-
-class BookOut(BaseModel):
-    """A book in the store."""
-
-    model_config = _example(_BOOK)
-
-    id: str
-    title: str
-    source: str = Field(description="Where it was read from.")
-    version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
-    characters: int = Field(description="The length of its text in Unicode code points.")
-    words: int
-    passages: int
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> BookOut:
-        """The card of one build."""
-        return cls(**_card(manifest))
-
-
-class BookDetails(BookOut):
-    """A book in the store, its chapters, and how it was indexed."""
-
-    model_config = _example(
-        _BOOK
-        | {
-            "chapters": [{"title": "III. The Bell Rope", "start": 9102, "end": 15877}],
-            "words_per_passage": 200,
-            "overlap": 0,
-            "encoder": "story",
-            "terms": 1890,
-            "windows": 180,
-            "bytes": 402118,
-            "built_at": "2026-01-31T12:00:00+00:00",
-        }
-    )
-
-    chapters: list[ChapterOut]
-    words_per_passage: int
-    overlap: int = Field(description="Words that neighbouring passages share.")
-    encoder: str
-    terms: int = Field(description="Distinct words in the sparse index.")
-    windows: int = Field(description="Vectors in the dense index.")
-    bytes: int = Field(description="What the index takes on disk.")
-    built_at: str
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> BookDetails:
-        """All of one build's manifest that a user can use."""
-        return cls(
-            **_card(manifest),
-            chapters=[
-                ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
-                for chapter in manifest.chapters
-            ],
-            words_per_passage=manifest.settings.words,
-            overlap=manifest.settings.overlap,
-            encoder=manifest.settings.encoder,
-            terms=manifest.counts.terms,
-            windows=manifest.counts.windows,
-            bytes=manifest.bytes,
-            built_at=manifest.built_at,
-        )
-
-
-def _card(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "id": manifest.id,
-        "title": manifest.title,
-        "source": manifest.source,
-        "version": manifest.version,
-        "characters": manifest.counts.characters,
-        "words": manifest.counts.words,
-        "passages": manifest.counts.passages,
-    }
-
-
-class TextOut(BaseModel):
-    """A stretch of a book: `text` is `book.text[start:end]`."""
-
-    model_config = _example({"start": 10412, "end": 10427, "text": "under the stone"})
-
-    start: int
-    end: int
-    text: str
-
-
 class Health(BaseModel):
     """How the service is."""
 
-    model_config = _example({"status": "ready"})
+    model_config = example({"status": "ready"})
 
     status: str
 
@@ -316,7 +211,7 @@ class Health(BaseModel):
 class Version(BaseModel):
     """Which storyqa this is."""
 
-    model_config = _example({"version": "0.2.0", "retriever": "rerank", "reader": "span"})
+    model_config = example({"version": "0.2.0", "retriever": "rerank", "reader": "span"})
 
     version: str
     retriever: str = Field(description="Used where a question names none.")

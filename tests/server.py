@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from service.access.keys import KeyFile, Scope, make_key
+from service.access.api_keys import KeyFile, Scope, make_key
 from service.app import create_app
 from service.settings import Settings
 

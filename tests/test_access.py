@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import stat
@@ -17,10 +18,10 @@ from server import new_key, problem, serving
 from test_service import ASKED
 
 from indexing.store import IndexStore
-from service.access.bodies import LARGEST_JSON
-from service.access.gate import is_loopback, scope_of
-from service.access.keys import BadKeys, KeyFile, Scope, find_key, keys_in_environment, make_key
-from service.access.rates import Rates
+from service.access.api_keys import BadKeys, KeyFile, Scope, find_key, keys_in_environment, make_key
+from service.access.authorization import is_loopback, scope_of
+from service.access.middleware import MAX_JSON_BYTES
+from service.access.rate_limits import RateLimits
 from service.cli import run
 from service.settings import Settings
 from text.errors import StoryQAError
@@ -156,21 +157,21 @@ def test_each_key_has_a_rate_of_its_own(shelf_store: IndexStore, tmp_path: Path)
 
 
 def test_setting_the_clock_changes_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = Rates("1/second")
+    rates = RateLimits("1/second")
     real = time.time
-    assert rates.wait_s("key") == 0
-    assert rates.wait_s("key") == 1
+    assert asyncio.run(rates.wait_s("key")) == 0
+    assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() + 1e6)
-    assert rates.wait_s("key") == 1
+    assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() - 1e6)
     time.sleep(1.05)
-    assert rates.wait_s("key") == 0
+    assert asyncio.run(rates.wait_s("key")) == 0
 
 
 @pytest.mark.parametrize(("rate", "storage"), [("often", None), ("1/minute", "nowhere://1.2.3.4")])
 def test_rates_that_cannot_be_counted_are_said_at_the_start(rate: str, storage: str | None) -> None:
     with pytest.raises(StoryQAError, match="wanted"):
-        Rates(rate, storage)
+        RateLimits(rate, storage)
 
 
 def test_without_keys_this_machine_alone_is_served(shelf_store: IndexStore, tmp_path: Path) -> None:
@@ -248,9 +249,9 @@ def test_every_answer_tells_browsers_to_load_nothing(open_client: httpx.Client) 
 
 
 def test_a_body_beyond_the_limit_is_refused_whatever_it_claims(open_client: httpx.Client) -> None:
-    content = problem(open_client.post("/answer", content=b" " * (LARGEST_JSON + 1)), 413)
+    content = problem(open_client.post("/answer", content=b" " * (MAX_JSON_BYTES + 1)), 413)
     assert content["type"] == "urn:storyqa:problem:too-large"
-    pieces = (b" " * 2**16 for _ in range(LARGEST_JSON // 2**16 + 2))
+    pieces = (b" " * 2**16 for _ in range(MAX_JSON_BYTES // 2**16 + 2))
     assert problem(open_client.post("/answer", content=pieces), 413) == content
     assert open_client.post("/answer", json=ASKED[0]).status_code == 200
 

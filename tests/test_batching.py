@@ -15,10 +15,18 @@ from hypothesis import strategies as st
 
 from answering.book_qa import Ask, BookQA, CitedAnswer
 from indexing.store import IndexStore
-from service.load.batching import Batch, Batcher, DeadlinePassed, Watch
+from service.load.batching import Batch, Batcher, BatchingHooks, DeadlinePassed
 from service.load.caching import AnswerCache
-from service.load.queueing import ANSWER, SEARCH, Lane, Overloaded, Queue, Task
-from service.load.tasks import task, tokens_to_read
+from service.load.queueing import (
+    ANSWER,
+    SEARCH,
+    BatchKey,
+    Overloaded,
+    Task,
+    TaskQueue,
+    make_task,
+    tokens_to_read,
+)
 
 ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
 
@@ -41,7 +49,7 @@ class Watched(BookQA):
 
     def task(self, ask: Ask, tokens: int = 100) -> Task:
         """To answer ``ask``, as if it were so much to read."""
-        return Task(Lane(ANSWER, ask.reader), ask, self.store.manifest(ask.book_id).version, tokens)
+        return Task(BatchKey(ANSWER, ask.reader), ask, self.store.manifest(ask.book_id).version, tokens)
 
 
 @pytest.fixture
@@ -96,20 +104,20 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
     kinds: list[tuple[str, int]], most: int
 ) -> None:
     async def take_all() -> list[list[int]]:
-        queue = Queue(most=100, longest_wait_s=1e9)
-        tasks = [Task(Lane(ANSWER, reader), ASKS[0], "", tokens) for reader, tokens in kinds]
+        queue = TaskQueue(most=100, longest_wait_s=1e9)
+        tasks = [Task(BatchKey(ANSWER, reader), ASKS[0], "", tokens) for reader, tokens in kinds]
         entries = [queue.put([task])[0] for task in tasks]
         batches = []
         while len(queue):
             oldest = next(entry for entry in entries if not entry.done.done())
-            lane, batch = queue.take(most)
-            assert lane == oldest.task.lane
-            assert {entry.task.lane for entry in batch} == {lane}
+            key, batch = queue.next_batch(most)
+            assert key == oldest.task.key
+            assert {entry.task.key for entry in batch} == {key}
             assert len(batch) == 1 or sum(entry.task.tokens for entry in batch) <= most
             batches.append([entries.index(entry) for entry in batch])
             for entry in batch:
                 entry.done.set_result(None)
-        assert all(queue.tokens(Lane(ANSWER, reader)) == 0 for reader in "abc")
+        assert all(queue.waiting_tokens(BatchKey(ANSWER, reader)) == 0 for reader in "abc")
         return batches
 
     batches = asyncio.run(take_all())
@@ -120,14 +128,14 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
 
 
 def test_a_batch_is_cut_to_what_three_seconds_are_expected_to_do() -> None:
-    async def take() -> list[int]:
-        queue = Queue(most=1000, longest_wait_s=1e9)
-        lane = Lane(ANSWER, "overlap")
-        queue.finished(lane, tokens=1000, seconds=4)
-        queue.put([Task(lane, ASKS[0], "", 100)] * 10)
-        return [len(queue.take(10_000)[1]) for _ in range(2)]
+    async def next_batch() -> list[int]:
+        queue = TaskQueue(most=1000, longest_wait_s=1e9)
+        key = BatchKey(ANSWER, "overlap")
+        queue.record_speed(key, tokens=1000, seconds=4)
+        queue.put([Task(key, ASKS[0], "", 100)] * 10)
+        return [len(queue.next_batch(10_000)[1]) for _ in range(2)]
 
-    assert asyncio.run(take()) == [7, 3]
+    assert asyncio.run(next_batch()) == [7, 3]
 
 
 def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> None:
@@ -135,9 +143,9 @@ def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> N
 
     async def ask(batcher: Batcher) -> tuple[Any, ...]:
         return await asyncio.gather(
-            batcher.search(task(SEARCH, ASKS[0], manifest)),
-            batcher.answer([task(ANSWER, ASKS[1], manifest)]),
-            batcher.search(task(SEARCH, ASKS[2], manifest)),
+            batcher.search(make_task(SEARCH, ASKS[0], manifest)),
+            batcher.answer([make_task(ANSWER, ASKS[1], manifest)]),
+            batcher.search(make_task(SEARCH, ASKS[2], manifest)),
         )
 
     first, answers, last = with_batcher(ask, qa, wait_s=0.05)
@@ -174,10 +182,10 @@ def test_more_questions_than_may_wait_are_refused_at_once(qa: Watched) -> None:
 
 def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
     async def put() -> None:
-        queue = Queue(most=1000, longest_wait_s=10)
-        lane = Lane(ANSWER, "overlap")
-        task = Task(lane, ASKS[0], "", 1000)
-        queue.finished(lane, tokens=1000, seconds=4)
+        queue = TaskQueue(most=1000, longest_wait_s=10)
+        key = BatchKey(ANSWER, "overlap")
+        task = Task(key, ASKS[0], "", 1000)
+        queue.record_speed(key, tokens=1000, seconds=4)
         for waiting in (0, 4, 8, 12):
             assert queue.wait_s() == pytest.approx(waiting)
             if waiting <= 10:
@@ -185,9 +193,9 @@ def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
         with pytest.raises(Overloaded) as refused:
             queue.put([task])
         assert refused.value.retry_after_s == 6
-        queue.take(1000)
+        queue.next_batch(1000)
         assert queue.wait_s() == pytest.approx(12, abs=0.5)  # the batch in hand is waited for as well
-        queue.finished(lane, tokens=1000, seconds=1)
+        queue.record_speed(key, tokens=1000, seconds=1)
         assert queue.wait_s() < 8
         queue.put([task])
 
@@ -196,10 +204,10 @@ def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
 
 def test_however_long_it_takes_one_question_is_let_in_where_none_waits() -> None:
     async def put() -> None:
-        queue = Queue(most=10, longest_wait_s=1)
-        lane = Lane(ANSWER, "overlap")
-        queue.finished(lane, tokens=1, seconds=100)
-        assert queue.put([Task(lane, ASKS[0], "", 1000)])
+        queue = TaskQueue(most=10, longest_wait_s=1)
+        key = BatchKey(ANSWER, "overlap")
+        queue.record_speed(key, tokens=1, seconds=100)
+        assert queue.put([Task(key, ASKS[0], "", 1000)])
 
     asyncio.run(put())
 
@@ -266,12 +274,12 @@ def test_closing_finishes_what_was_taken_and_takes_no_more(qa: Watched) -> None:
 
 
 def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: Watched) -> None:
-    class Notes(Watch):
+    class Notes(BatchingHooks):
         def __init__(self) -> None:
             self.batches: list[Batch] = []
             self.hits: list[bool] = []
 
-        def here(self) -> object:
+        def context(self) -> object:
             return "here"
 
         def cached(self, hit: bool) -> None:
@@ -287,10 +295,10 @@ def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: W
         await asyncio.gather(*(batcher.answer([task]) for task in tasks))
         await batcher.answer(tasks[:2])
 
-    with_batcher(ask, qa, wait_s=0.05, tokens=500, cache=AnswerCache(10**6), watch=notes)
+    with_batcher(ask, qa, wait_s=0.05, tokens=500, cache=AnswerCache(10**6), hooks=notes)
     assert [len(batch.waited_s) for batch in notes.batches] == [5, 5]
     for batch in notes.batches:
-        assert batch.lane == Lane(ANSWER, "overlap")
+        assert batch.key == BatchKey(ANSWER, "overlap")
         assert (batch.tokens, batch.contexts) == (500, ("here",) * 5)
         assert set(batch.timings_ms) == {"search", "read", "cite", "total"}
         assert min(batch.waited_s) >= 0

@@ -19,17 +19,18 @@ from test_epub import PROSE, pack, package, page
 
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
-from service.ingestion import worker
-from service.ingestion.jobs import Jobs, NoState, TooManyJobs, UnknownJob
-from service.ingestion.shelf import BookThere, Shelf
+from service.ingestion import index_worker
+from service.ingestion.incoming import NoState
+from service.ingestion.index_worker import work
+from service.ingestion.ingester import BookExists, Ingester
+from service.ingestion.jobs import JobQueue, TooManyJobs, UnknownJob
 from service.ingestion.uploads import plain, safe_name
-from service.ingestion.worker import work
 from service.settings import Settings
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Jobs:
-    return Jobs(tmp_path / "service")
+def jobs(tmp_path: Path) -> JobQueue:
+    return JobQueue(tmp_path / "service")
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def store(tmp_path: Path) -> IndexStore:
     return IndexStore(tmp_path / "store")
 
 
-def queue(jobs: Jobs, data: bytes, name: str = "tale.txt", book_id: str = "tale", most: int = 100) -> str:
-    incoming = jobs.take_in(most)
+def queue(jobs: JobQueue, data: bytes, name: str = "tale.txt", book_id: str = "tale", most: int = 100) -> str:
+    incoming = jobs.reserve(most)
     try:
         incoming.file.write(data)
         return jobs.add(incoming, book_id, None, name, most).id
@@ -46,13 +47,13 @@ def queue(jobs: Jobs, data: bytes, name: str = "tale.txt", book_id: str = "tale"
         incoming.close()
 
 
-def states(jobs: Jobs, ids: list[str]) -> list[str]:
+def states(jobs: JobQueue, ids: list[str]) -> list[str]:
     return [jobs.get(id).status for id in ids]
 
 
-def test_jobs_are_begun_in_their_order_and_known_until_the_end(jobs: Jobs) -> None:
+def test_jobs_are_begun_in_their_order_and_known_until_the_end(jobs: JobQueue) -> None:
     ids = [queue(jobs, b"text", book_id=f"book-{number}") for number in range(3)]
-    assert [job.id for job in (jobs.begin(), jobs.begin()) if job is not None] == ids[:2]
+    assert [job.id for job in (jobs.start_next(), jobs.start_next()) if job is not None] == ids[:2]
     jobs.progress(ids[0], 0.123456)
     assert jobs.get(ids[0]).progress == 0.1235
     jobs.finish(ids[0])
@@ -61,62 +62,62 @@ def test_jobs_are_begun_in_their_order_and_known_until_the_end(jobs: Jobs) -> No
     assert (jobs.get(ids[0]).progress, jobs.get(ids[1]).error) == (1.0, "no book")
     assert [jobs.upload(id).exists() for id in ids] == [False, False, True]
     assert jobs.pending()
-    third = jobs.begin()
+    third = jobs.start_next()
     assert third is not None
     jobs.finish(third.id)
-    assert jobs.begin() is None
+    assert jobs.start_next() is None
     assert not jobs.pending()
 
 
-def test_where_nothing_was_ever_uploaded_nothing_is_written(jobs: Jobs, tmp_path: Path) -> None:
+def test_where_nothing_was_ever_uploaded_nothing_is_written(jobs: JobQueue, tmp_path: Path) -> None:
     assert not jobs.pending()
     assert jobs.of_book("tale") == []
     assert jobs.cancel("tale", "gone") == 0
-    jobs.sweep()
+    jobs.remove_orphans()
     for id in ("0" * 32, "", "../jobs.sqlite", "\udc80", "\0", "0" * 32 + "\n"):
         with pytest.raises(UnknownJob):
             jobs.get(id)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_more_wait_than_may(jobs: Jobs) -> None:
+def test_no_more_wait_than_may(jobs: JobQueue) -> None:
     queue(jobs, b"text", most=2)
-    late = jobs.take_in(2)  # there is still room when this one begins to come in
+    late = jobs.reserve(2)  # there is still room when this one begins to come in
     queue(jobs, b"text", most=2)
     with pytest.raises(TooManyJobs):
-        jobs.take_in(2)
+        jobs.reserve(2)
     with pytest.raises(TooManyJobs):
         jobs.add(late, "late", None, "late.txt", 2)
     late.close()
     assert not late.path.exists()
 
 
-def test_what_came_in_half_is_swept_away_and_nothing_else_is(jobs: Jobs) -> None:
+def test_what_came_in_half_is_swept_away_and_nothing_else_is(jobs: JobQueue) -> None:
     waiting = queue(jobs, b"text")
-    coming = jobs.take_in(100)
+    coming = jobs.reserve(100)
     jobs.upload("0" * 32).write_bytes(b"left by a process that was killed")
-    jobs.sweep()
+    jobs.remove_orphans()
     assert {path.name for path in jobs.upload("x").parent.iterdir()} == {waiting, coming.id}
     coming.close()
-    jobs.sweep()
+    jobs.remove_orphans()
     assert {path.name for path in jobs.upload("x").parent.iterdir()} == {waiting}
 
 
-def test_a_job_whose_process_died_is_begun_again_but_not_for_ever(jobs: Jobs) -> None:
+def test_a_job_whose_process_died_is_begun_again_but_not_for_ever(jobs: JobQueue) -> None:
     id = queue(jobs, b"text")
     for _ in range(3):
-        jobs.begin_again()
-        begun = jobs.begin()
+        jobs.recover()
+        begun = jobs.start_next()
         assert begun is not None
         assert begun.id == id
-    jobs.begin_again()
+    jobs.recover()
     assert jobs.get(id).status == "failed"
     assert "ended the process 3 times" in (jobs.get(id).error or "")
 
 
-def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: Jobs) -> None:
+def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: JobQueue) -> None:
     running, waiting, other = (queue(jobs, b"text", book_id=book) for book in ("tale", "tale", "other"))
-    jobs.begin()
+    jobs.start_next()
     assert [job.id for job in jobs.of_book("tale")] == [running, waiting]
     assert jobs.cancel("tale", "removed") == 1
     assert states(jobs, [running, waiting, other]) == ["running", "failed", "queued"]
@@ -124,7 +125,7 @@ def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: Jobs) -> None:
 
 
 def test_old_jobs_are_forgotten_and_unfinished_ones_never(
-    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+    jobs: JobQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.ingestion.jobs._REMEMBERED", 2)
     first = queue(jobs, b"text")
@@ -138,16 +139,16 @@ def test_old_jobs_are_forgotten_and_unfinished_ones_never(
     assert states(jobs, [first, *done[2:]]) == ["queued", "done", "done"]
 
 
-def test_setting_the_clock_changes_no_order(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_the_clock_changes_no_order(jobs: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     real = time.time
     ids = [queue(jobs, b"text")]
     for jump in (-1e9, 1e9, 0):
         monkeypatch.setattr(time, "time", lambda jump=jump: real() + jump)
         ids.append(queue(jobs, b"text"))
-    assert [job.id for job in iter(jobs.begin, None)] == ids
+    assert [job.id for job in iter(jobs.start_next, None)] == ids
 
 
-def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_deleted(jobs: Jobs) -> None:
+def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_deleted(jobs: JobQueue) -> None:
     id = queue(jobs, b"text")
     database = jobs.upload(id).parent.parent / "jobs.sqlite"
     for more in ("-wal", "-shm"):
@@ -163,24 +164,24 @@ def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_de
 
 def test_processes_that_come_at_once_share_one_queue(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom service.ingestion.jobs import Jobs\n"
-        "jobs = Jobs(Path(sys.argv[1]))\n"
+        "import sys\nfrom pathlib import Path\nfrom service.ingestion.jobs import JobQueue\n"
+        "jobs = JobQueue(Path(sys.argv[1]))\n"
         "for _ in range(10):\n"
-        "    incoming = jobs.take_in(100)\n"
+        "    incoming = jobs.reserve(100)\n"
         "    jobs.add(incoming, 'tale', None, 'tale.txt', 100)\n"
         "    incoming.close()\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     processes = [subprocess.Popen(command, cwd=Path(__file__).parents[1]) for _ in range(3)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
-    assert len(Jobs(tmp_path).of_book("tale")) == 30
+    assert len(JobQueue(tmp_path).of_book("tale")) == 30
     with sqlite3.connect(tmp_path / "jobs.sqlite") as database:
         assert database.execute("pragma journal_mode").fetchone() == ("wal",)
     database.close()
 
 
 def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_changed(
-    jobs: Jobs, store: IndexStore
+    jobs: JobQueue, store: IndexStore
 ) -> None:
     first = queue(jobs, shelf.CLOCK.encode(), "first.txt")
     work(jobs, store, 0.01)
@@ -196,16 +197,16 @@ def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_
 
 
 def test_a_book_is_not_removed_while_it_is_indexed_and_a_waiting_one_never_comes(tmp_path: Path) -> None:
-    shelf = Shelf(Settings(store=tmp_path), IndexStore(tmp_path))
-    running, waiting = (queue(shelf.jobs, b"text", book_id=book) for book in ("one", "two"))
-    shelf.jobs.begin()
-    with pytest.raises(BookThere, match="being indexed"):
-        shelf.remove("one")
-    shelf.remove("two")
-    assert states(shelf.jobs, [running, waiting]) == ["running", "failed"]
-    assert "removed before" in (shelf.jobs.get(waiting).error or "")
+    ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
+    running, waiting = (queue(ingester.jobs, b"text", book_id=book) for book in ("one", "two"))
+    ingester.jobs.start_next()
+    with pytest.raises(BookExists, match="being indexed"):
+        ingester.remove("one")
+    ingester.remove("two")
+    assert states(ingester.jobs, [running, waiting]) == ["running", "failed"]
+    assert "removed before" in (ingester.jobs.get(waiting).error or "")
     with pytest.raises(UnknownBook):
-        shelf.remove("two")
+        ingester.remove("two")
 
 
 def zipped(files: dict[str, bytes], link: str | None = None) -> bytes:
@@ -258,7 +259,7 @@ HOSTILE = {
 
 
 def test_hostile_files_fail_with_a_reason_and_leave_the_books_beside_them_alone(
-    jobs: Jobs, store: IndexStore, tmp_path: Path
+    jobs: JobQueue, store: IndexStore, tmp_path: Path
 ) -> None:
     ids = {what: queue(jobs, data, "book.epub", "evil") for what, data in HOSTILE.items()}
     good = queue(jobs, shelf.CLOCK.encode(), "clock.txt", "clock")
@@ -284,7 +285,7 @@ def test_hostile_files_fail_with_a_reason_and_leave_the_books_beside_them_alone(
         "e\u0301" * 100 + " was heard.",
     ],
 )
-def test_odd_text_keeps_its_offsets(text: str, jobs: Jobs, store: IndexStore) -> None:
+def test_odd_text_keeps_its_offsets(text: str, jobs: JobQueue, store: IndexStore) -> None:
     id = queue(jobs, text.encode())
     work(jobs, store, 0.01)
     assert (jobs.get(id).status, jobs.get(id).error) == ("done", None)
@@ -293,14 +294,14 @@ def test_odd_text_keeps_its_offsets(text: str, jobs: Jobs, store: IndexStore) ->
     assert index.passages[-1].end <= index.characters == len(index.book.text)
 
 
-def test_bytes_that_are_no_utf8_are_read_all_the_same(jobs: Jobs, store: IndexStore) -> None:
+def test_bytes_that_are_no_utf8_are_read_all_the_same(jobs: JobQueue, store: IndexStore) -> None:
     id = queue(jobs, shelf.LANTERN.encode() + b"\xff caf\xe9 \xc3\x28.")
     work(jobs, store, 0.01)
     assert jobs.get(id).status == "done"
     assert "café" in store.open("tale").book.text
 
 
-def test_a_link_in_an_archive_is_text_and_leads_nowhere(jobs: Jobs, store: IndexStore) -> None:
+def test_a_link_in_an_archive_is_text_and_leads_nowhere(jobs: JobQueue, store: IndexStore) -> None:
     files = {
         "mimetype": b"application/epub+zip",
         "META-INF/container.xml": zipfile.ZipFile(io.BytesIO(HOSTILE["a bomb"])).read(
@@ -318,9 +319,9 @@ def test_a_link_in_an_archive_is_text_and_leads_nowhere(jobs: Jobs, store: Index
 
 
 def test_a_book_without_an_end_is_refused(
-    jobs: Jobs, store: IndexStore, monkeypatch: pytest.MonkeyPatch
+    jobs: JobQueue, store: IndexStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(index_worker, "MOST_CHARACTERS", 100)
     id = queue(jobs, shelf.CLOCK.encode())
     work(jobs, store, 0.01)
     assert "wanted at most 100" in (jobs.get(id).error or "")
@@ -347,13 +348,13 @@ def test_a_file_is_shown_by_the_last_part_of_its_name(given: str, shown: str) ->
 def test_the_process_that_indexes_ends_with_the_one_that_started_it_and_another_goes_on(
     tmp_path: Path, store: IndexStore
 ) -> None:
-    jobs = Jobs(tmp_path / "service")
+    jobs = JobQueue(tmp_path / "service")
     id = queue(jobs, shelf.CLOCK.encode())
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom service.ingestion.indexer import Indexer\n"
-        "from service.ingestion.jobs import Jobs\n"
+        "from service.ingestion.jobs import JobQueue\n"
         "folder, store = map(Path, sys.argv[1:])\n"
-        "indexer = Indexer(folder, store, Jobs(folder))\nindexer.start()\ntime.sleep(600)\n"
+        "indexer = Indexer(folder, store, JobQueue(folder))\nindexer.start()\ntime.sleep(600)\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "service"), str(store.root)]
     root = Path(__file__).parents[1]

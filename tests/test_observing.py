@@ -17,20 +17,21 @@ from typing import Any
 import httpx
 import pytest
 import shelf
+from asgi_correlation_id import correlation_id
 from fastapi import FastAPI
 from server import problem, running, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.load.batching import Batch
-from service.load.queueing import ANSWER, Lane
-from service.observing.layer import Observer, Observing
-from service.observing.logs import REQUEST_ID, log_config
+from service.load.queueing import ANSWER, BatchKey
+from service.observing import observer
+from service.observing.logs import log_config
 from service.observing.metrics import Metrics
 from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 BATCH = Batch(
-    lane=Lane(ANSWER, "overlap"),
+    key=BatchKey(ANSWER, "overlap"),
     tokens=1500,
     began_ns=1_700_000_000_000_000_000,
     waited_s=(0.002, 0.001),
@@ -140,7 +141,7 @@ def logged_all(written: io.StringIO, requests: int) -> str:
 
 def test_what_nobody_thought_of_is_a_problem_with_the_request_id_and_is_logged() -> None:
     app = FastAPI()
-    app.add_middleware(Observing, observer=Observer(Metrics()))
+    observer.install(app, observer.Observer(Metrics()))
 
     @app.get("/broken")
     def broken() -> None:
@@ -170,7 +171,7 @@ def test_the_log_has_one_line_per_request_and_questions_only_where_they_are_want
         text = logged_all(written, 3)
     records = [json.loads(line) for line in text.splitlines()]
     answered = next(record for record in records if record.get("request_id") == "mine")
-    assert answered["logger"] == "service.observing.layer"
+    assert answered["logger"] == "service.observing.observer"
     assert (answered["method"], answered["route"], answered["status"]) == ("POST", "/answer", 200)
     assert answered["duration_ms"] > 0
     assert [record["status"] for record in records if "status" in record] == [200, 200, 422]
@@ -191,13 +192,13 @@ def test_a_line_for_people_is_one_line_whatever_the_path_holds(client: httpx.Cli
 
 def test_a_record_in_json_holds_the_traceback_and_what_the_caller_adds() -> None:
     with logged("json") as written:
-        token = REQUEST_ID.set("mine")
+        token = correlation_id.set("mine")
         try:
             raise ValueError("spilt\nink")
         except ValueError:
             logging.getLogger("service.test").exception("it %s", "failed", extra={"book": "lantern"})
         finally:
-            REQUEST_ID.reset(token)
+            correlation_id.reset(token)
     record = json.loads(written.getvalue())
     assert (record["level"], record["message"], record["request_id"]) == ("ERROR", "it failed", "mine")
     assert record["book"] == "lantern"

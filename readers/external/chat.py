@@ -81,18 +81,18 @@ class ChatReader(Reader):
         """
         if n_best < 1:
             raise ValueError(f"n_best {n_best}; wanted at least 1")
-        shown = [_Shown(reading, self._budget) for reading in readings]
-        asked = [i for i, one in enumerate(shown) if one.passages]
+        excerpts = [_Excerpts(reading, self._budget) for reading in readings]
+        with_text = [i for i, one in enumerate(excerpts) if one.passages]
         answers: list[list[Answer]] = [[] for _ in readings]
-        if not asked:
+        if not with_text:
             return answers
-        replies = self._ask([messages(shown[i].question, shown[i].passages) for i in asked])
-        for i, (content, tokens) in zip(asked, replies, strict=True):
+        replies = self._ask([messages(excerpts[i].question, excerpts[i].passages) for i in with_text])
+        for i, (content, tokens) in zip(with_text, replies, strict=True):
             reply = read_reply(content)
             if content.strip():
-                answers[i] = [_answer(shown[i], reply, _probability(content, reply, tokens))]
+                answers[i] = [_answer(excerpts[i], reply, _probability(content, reply, tokens))]
             else:
-                log.warning("%s said nothing to %r", self._model, shown[i].question[:100])
+                log.warning("%s said nothing to %r", self._model, excerpts[i].question[:100])
         return answers
 
     def _ask(self, conversations: Sequence[list[dict[str, str]]]) -> list[tuple[str, list[Any]]]:
@@ -136,8 +136,8 @@ class ChatReader(Reader):
         return text, tokens
 
 
-class _Shown:
-    """What of a reading the model is shown: the passages that say something, cut to a budget.
+class _Excerpts:
+    """The part of a reading that goes into the prompt: passages that are not blank, cut to a budget.
 
     ``numbers[i]`` is which of the reading's passages ``passages[i]`` is the beginning of.
     """
@@ -160,33 +160,33 @@ def _head(passage: str, length: int) -> str:
     return head[: max(i for i, c in enumerate(head) if c.isspace())] if any(map(str.isspace, head)) else head
 
 
-def _answer(shown: _Shown, reply: Reply, probability: float | None) -> Answer:
+def _answer(excerpts: _Excerpts, reply: Reply, probability: float | None) -> Answer:
     confidence = UNKNOWN if probability is None else probability
     if reply.is_refusal:
         refused = "the model says that the passages do not answer this"
-        return Answer(reply.answer or "unanswerable", 0.0, 0.0, None, None, _joined(refused, shown.note))
-    place, dropped = _cited(shown, reply)
+        return Answer(reply.answer or "unanswerable", 0.0, 0.0, None, None, _joined(refused, excerpts.note))
+    place, dropped = _cited(excerpts, reply)
     if place is None:
         confidence *= UNSUPPORTED
-        return Answer(reply.answer, confidence, confidence, None, None, _joined(dropped, shown.note))
+        return Answer(reply.answer, confidence, confidence, None, None, _joined(dropped, excerpts.note))
     index, start, end = place
-    passage, number = shown.passages[index], shown.numbers[index]
-    stands = find_quote(passage, reply.answer, start, end)
-    if stands is None:
-        return Answer(reply.answer, confidence, confidence, None, Span(number, start, end), shown.note)
-    text = passage[slice(*stands)]
-    return Answer(text, confidence, confidence, Span(number, *stands), None, shown.note)
+    passage, number = excerpts.passages[index], excerpts.numbers[index]
+    place_of_answer = find_quote(passage, reply.answer, start, end)
+    if place_of_answer is None:
+        return Answer(reply.answer, confidence, confidence, None, Span(number, start, end), excerpts.note)
+    text = passage[slice(*place_of_answer)]
+    return Answer(text, confidence, confidence, Span(number, *place_of_answer), None, excerpts.note)
 
 
-def _cited(shown: _Shown, reply: Reply) -> tuple[tuple[int, int, int] | None, str | None]:
+def _cited(excerpts: _Excerpts, reply: Reply) -> tuple[tuple[int, int, int] | None, str | None]:
     """Where the sentence that the model cites stands, or why there is none: ``(passage, start, end)``."""
-    count = len(shown.passages)
+    count = len(excerpts.passages)
     if reply.passage is None:
         return None, "the model cited no passage"
     if reply.passage > count:
         return None, f"the model cited passage {reply.passage}, of {count}; {_DROPPED}"
     index = reply.passage - 1
-    passage = shown.passages[index]
+    passage = excerpts.passages[index]
     if any(map(str.isalnum, reply.quote)):
         lines = reply.quote.splitlines()
         for quote in (reply.quote, lines[0]):  # some go on to explain themselves
@@ -197,7 +197,7 @@ def _cited(shown: _Shown, reply: Reply) -> tuple[tuple[int, int, int] | None, st
             f"the sentence that the model quoted is not in passage {reply.passage}, of {count}, "
             f"which it cited; {_DROPPED}"
         )
-    nearest = nearest_sentence([passage], reply.answer, shown.question)
+    nearest = nearest_sentence([passage], reply.answer, excerpts.question)
     if nearest is None:
         return (
             None,

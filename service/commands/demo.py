@@ -18,9 +18,9 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     from indexing.build import BuildSettings, build_book
     from indexing.formats.read import read_book
     from indexing.sources.locate import find
-    from service.render import answer_panel
     from service.schemas import AnswerResponse
     from service.settings import load_settings
+    from service.terminal_views import answer_panel
 
     settings = load_settings(store)
     qa = BookQA.of(settings.configuration())

@@ -11,7 +11,7 @@ from service.commands.options import AsJson, Store
 from terminal.output import console, print_json
 
 if TYPE_CHECKING:
-    from service.access.keys import Key
+    from service.access.api_keys import Key
 
 app = typer.Typer(name="keys", help="Make, list and revoke API keys.", no_args_is_help=True)
 
@@ -37,7 +37,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a key and show it: this once, for only its hash is kept."""
-    from service.access.keys import KeyFile, make_key
+    from service.access.api_keys import KeyFile, make_key
     from service.settings import load_settings
 
     secret, key = make_key(name, scope.value, per_minute)
@@ -63,7 +63,7 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from service.access.keys import KeyFile
+    from service.access.api_keys import KeyFile
     from service.settings import load_settings
 
     keys = KeyFile(load_settings(store).key_file).read()
@@ -90,7 +90,7 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Have a key refused from the next request on."""
-    from service.access.keys import KeyFile
+    from service.access.api_keys import KeyFile
     from service.settings import load_settings
 
     key = KeyFile(load_settings(store).key_file).revoke(name)

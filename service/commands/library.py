@@ -19,7 +19,7 @@ def books(store: Store = None, as_json: AsJson = False) -> None:
     """List the books in the store."""
     from answering.open_books import manifests
     from indexing.store import IndexStore
-    from service.schemas import BookOut
+    from service.book_schemas import BookOut
     from service.settings import load_settings
 
     settings = load_settings(store)
@@ -53,9 +53,9 @@ def _print_table(manifests: Sequence[Manifest]) -> None:
 def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
     """Show one book: its source, size and chapters, and how it was indexed."""
     from indexing.store import IndexStore
-    from service.render import facts
-    from service.schemas import BookDetails
+    from service.book_schemas import BookDetails
     from service.settings import load_settings
+    from service.terminal_views import facts
 
     book = BookDetails.of(IndexStore(load_settings(store).store).manifest(book_id))
     if as_json:

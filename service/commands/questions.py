@@ -30,9 +30,9 @@ def search(
 ) -> None:
     """Find the passages of a book that fit a question, best first."""
     from answering.book_qa import Ask, BookQA
-    from service.render import hits_table
     from service.schemas import SearchResponse
     from service.settings import load_settings
+    from service.terminal_views import hits_table
 
     settings = load_settings(store)
     ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
@@ -61,9 +61,9 @@ def ask(
     Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
     """
     from answering.book_qa import Ask, BookQA
-    from service.render import answer_panel
     from service.schemas import AnswerResponse
     from service.settings import load_settings
+    from service.terminal_views import answer_panel
 
     settings = load_settings(store)
     asked = Ask(

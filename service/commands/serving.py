@@ -58,11 +58,11 @@ def serve(
 
 def _check_keys(address: str, settings: Settings) -> None:
     """Raise ``StoryQAError`` where other machines could call the service and no key kept them out."""
-    from service.access.gate import is_loopback
-    from service.access.layers import key_ring
+    from service.access.authorization import is_loopback
+    from service.access.middleware import keyring_of
     from text.errors import StoryQAError
 
-    if not (is_loopback(address) or settings.insecure or key_ring(settings).wanted):
+    if not (is_loopback(address) or settings.insecure or keyring_of(settings).is_required):
         raise StoryQAError(
             f"{address} can be reached from other machines, and there are no keys; make one with "
             "storyqa keys create NAME, or serve everyone with --insecure"

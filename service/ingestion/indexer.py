@@ -11,23 +11,23 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from service.ingestion.jobs import Jobs
+from service.ingestion.jobs import JobQueue
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0
+_POLL_S = 1.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0  # before a process that died is started again
 
 
 class Indexer:
-    """A thread that starts ``service.ingestion.worker`` when there is work, and again when it dies.
+    """A thread that starts ``service.ingestion.index_worker`` when there is work, and again when it dies.
 
     Of all the services over one folder one at a time has such a process; ``lock`` in the folder is held
     by the process itself, so that whatever dies, another service takes over.
     """
 
-    def __init__(self, folder: Path, store: Path, jobs: Jobs) -> None:
+    def __init__(self, folder: Path, store: Path, jobs: JobQueue) -> None:
         self._folder = folder
         self._store = store
         self._jobs = jobs
@@ -55,7 +55,7 @@ class Indexer:
 
     def _watch(self) -> None:
         with suppress(StoryQAError, OSError):
-            self._jobs.sweep()
+            self._jobs.remove_orphans()
         wait_s = _FIRST_WAIT_S
         not_before = 0.0
         while not self._stopped:
@@ -68,21 +68,22 @@ class Indexer:
                     wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
                 else:
                     wait_s = _FIRST_WAIT_S
-            if self._process is None and time.monotonic() >= not_before and self._wanted():
-                self._process = self._begin()
-            self._woken.wait(_LOOK_S)
+            if self._process is None and time.monotonic() >= not_before and self._has_work():
+                self._process = self._start_process()
+            self._woken.wait(_POLL_S)
             self._woken.clear()
 
-    def _wanted(self) -> bool:
+    def _has_work(self) -> bool:
         """Whether there is work that no other service's process is at."""
         try:
-            return self._jobs.pending() and _free(self._folder / "indexer.lock")
+            return self._jobs.pending() and _is_unlocked(self._folder / "indexer.lock")
         except StoryQAError as error:
             log.error("%s", error)
             return False
 
-    def _begin(self) -> subprocess.Popen[bytes] | None:
-        command = [sys.executable, "-m", "service.ingestion.worker", str(self._folder), str(self._store)]
+    def _start_process(self) -> subprocess.Popen[bytes] | None:
+        module = "service.ingestion.index_worker"
+        command = [sys.executable, "-m", module, str(self._folder), str(self._store)]
         try:
             # It ends when its standard input does: when this process ends, however it ends.
             # Ctrl-C in a terminal is for the service, which has it end: hence a process group of its own.
@@ -92,7 +93,7 @@ class Indexer:
             return None
 
 
-def _free(lock: Path) -> bool:
+def _is_unlocked(lock: Path) -> bool:
     with lock.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,24 +1,26 @@
-"""The jobs that index uploads, in SQLite: they outlive the process that took them."""
+"""The jobs that index uploads, in SQLite: they outlive the process that took them.
+
+Not by huey, which deletes a task as it hands it out: a kill would lose the book in hand.
+"""
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
 import secrets
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from filelock import FileLock
 
 from indexing.write import flush
 from service.http_errors import Refused
+from service.ingestion.incoming import IncomingFile, writing
 
 Status = Literal["queued", "running", "done", "failed"]
 
@@ -27,7 +29,6 @@ _MOST_ATTEMPTS = 3
 # Finished jobs that can still be asked about. By count and not by age: clocks jump.
 _REMEMBERED = 1000
 _BUSY_S = 10.0
-_LEAST_FREE = 2**17  # bytes; SQLite wants more than a page for what it keeps beside the database
 _ID = re.compile("[0-9a-f]{32}")
 _TABLE = """
 create table if not exists jobs (
@@ -59,22 +60,8 @@ class TooManyJobs(Refused):
     kind = "too-many-jobs"
 
 
-class NoRoom(Refused):
-    """The disk is full, or the user's share of it."""
-
-    status = 507
-    kind = "no-room"
-
-
-class NoState(Refused):
-    """The folder of the service's own state cannot be used."""
-
-    status = 503
-    kind = "no-state"
-
-
 @dataclass(frozen=True, slots=True)
-class Job:
+class UploadJob:
     """A book to be indexed as ``book_id``, and how far it is: ``progress`` from 0 to 1.
 
     ``name`` is what its uploader calls the file, ``title`` what they call the book, if they do.
@@ -95,27 +82,7 @@ class Job:
         return self.status in ("done", "failed")
 
 
-@dataclass(slots=True)
-class Incoming:
-    """The file that the book of a job to come is written to.
-
-    ``close`` deletes it unless the job was added; where the process dies before, ``Jobs.sweep`` does.
-    """
-
-    id: str
-    path: Path
-    file: IO[bytes]
-    added: bool = False
-
-    def close(self) -> None:
-        """Done with it, or given up."""
-        if not self.added:
-            self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # what is still to be written has no place, and is not wanted any more
-            self.file.close()
-
-
-class Jobs:
+class JobQueue:
     """The queue of one service, whichever of its processes asks; ``folder`` need not exist yet.
 
     Jobs are begun in the order in which they came. Every call may raise ``NoState``, or ``NoRoom``
@@ -131,7 +98,7 @@ class Jobs:
         """The file of the book that the job is to index; never a name that a client chose."""
         return self._uploads / job_id
 
-    def take_in(self, most: int) -> Incoming:
+    def reserve(self, most: int) -> IncomingFile:
         """A place for the book of a job to come; raises ``TooManyJobs`` where ``most`` are waiting."""
         with self._connected() as database:
             _check_room(database, most)
@@ -143,10 +110,10 @@ class Jobs:
                 file = path.open("xb")
                 fcntl.flock(file, fcntl.LOCK_EX)  # for as long as it is held, the file is not swept away
                 if path.exists():
-                    return Incoming(id, path, file)
+                    return IncomingFile(id, path, file)
                 file.close()  # it was swept away before that
 
-    def add(self, incoming: Incoming, book_id: str, title: str | None, name: str, most: int) -> Job:
+    def add(self, incoming: IncomingFile, book_id: str, title: str | None, name: str, most: int) -> UploadJob:
         """Queue the job whose book has come in whole; raises ``TooManyJobs``."""
         with writing(incoming.path):
             incoming.file.flush()
@@ -166,9 +133,9 @@ class Jobs:
             )
             database.execute("commit")
         incoming.added = True
-        return Job(incoming.id, book_id, title, name, "queued", 0.0, None)
+        return UploadJob(incoming.id, book_id, title, name, "queued", 0.0, None)
 
-    def get(self, id: str) -> Job:
+    def get(self, id: str) -> UploadJob:
         """The job as it is now; raises ``UnknownJob``."""
         job = self._find(id) if _ID.fullmatch(id) and self._exists() else None
         if job is None:
@@ -185,15 +152,15 @@ class Jobs:
             query = "select exists (select 1 from jobs where status in ('queued', 'running'))"
             return bool(database.execute(query).fetchone()[0])
 
-    def of_book(self, book_id: str) -> list[Job]:
+    def of_book(self, book_id: str) -> list[UploadJob]:
         """The jobs for a book that are not finished, in their order."""
         if not self._exists():
             return []
         with self._connected() as database:
             query = f"select {_COLUMNS} from jobs where book_id = ? and status in ('queued', 'running')"
-            return [Job(*row) for row in database.execute(f"{query} order by number", (book_id,))]
+            return [UploadJob(*row) for row in database.execute(f"{query} order by number", (book_id,))]
 
-    def begin(self) -> Job | None:
+    def start_next(self) -> UploadJob | None:
         """The next job, now running, or None; for the one process that indexes."""
         with self._connected() as database:
             database.execute("begin immediate")
@@ -205,9 +172,9 @@ class Jobs:
                     row[:1],
                 )
             database.execute("commit")
-        return None if row is None else replace(Job(*row), status="running", progress=0.0)
+        return None if row is None else replace(UploadJob(*row), status="running", progress=0.0)
 
-    def begin_again(self) -> None:
+    def recover(self) -> None:
         """Queue what a process that died was at; a book that killed several is given up."""
         with self._connected() as database:
             database.execute(
@@ -226,7 +193,7 @@ class Jobs:
             database.execute("update jobs set progress = ? where id = ?", (round(share, 4), id))
 
     def finish(self, id: str) -> None:
-        """The book is on the shelf."""
+        """The book is in the store."""
         with self._connected() as database:
             database.execute(
                 "update jobs set status = 'done', progress = 1, error = null where id = ?", (id,)
@@ -255,7 +222,7 @@ class Jobs:
             self.upload(id).unlink(missing_ok=True)
         return len(gone)
 
-    def sweep(self) -> None:
+    def remove_orphans(self) -> None:
         """Delete uploads that no job waits for: their process died before they were complete."""
         if not self._uploads.is_dir():
             return
@@ -269,10 +236,10 @@ class Jobs:
     def _exists(self) -> bool:
         return self._file.exists()
 
-    def _find(self, id: str) -> Job | None:
+    def _find(self, id: str) -> UploadJob | None:
         with self._connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
-        return None if row is None else Job(*row)
+        return None if row is None else UploadJob(*row)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -291,32 +258,6 @@ class Jobs:
             database.execute("pragma journal_mode = wal")
             database.execute(_TABLE)
         self._made = True
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Make ``NoRoom`` and ``NoState`` of what writing at ``path`` may raise."""
-    full = f"the disk of {path.parent} is full; make room and send the book again"
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise NoRoom(full) from error
-        raise NoState(
-            f"{path} cannot be written ({error.strerror}); name another folder with STORYQA_STATE"
-        ) from error
-    except sqlite3.Error as error:
-        # On a full disk SQLite may not even begin, and calls it an I/O error.
-        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or _is_full(path.parent):
-            raise NoRoom(full) from error
-        raise NoState(f"{path} cannot be used ({error}); if it is damaged, delete it") from error
-
-
-def _is_full(folder: Path) -> bool:
-    try:
-        return shutil.disk_usage(folder).free < _LEAST_FREE
-    except OSError:
-        return False
 
 
 def _check_room(database: sqlite3.Connection, most: int) -> None:

@@ -1,4 +1,4 @@
-"""The calls that change the shelf: a book in, a book out, and how far a job is."""
+"""The calls that change the store: a book in, a book out, and how far a job is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from service import problems
-from service.ingestion.jobs import Job
-from service.ingestion.shelf import Shelf
+from service.ingestion.ingester import Ingester
+from service.ingestion.jobs import UploadJob
 from service.ingestion.uploads import BookId, BookText, Title, read_upload
 
-_LOOK_S = 0.25
+_POLL_S = 0.25
 _KEEP_ALIVE_S = 15.0
 _STREAM = {"X-Accel-Buffering": "no"}  # nginx would keep the events until there are many
 _JOB: dict[str, JsonValue] = {
@@ -58,13 +58,13 @@ class JobOut(BaseModel):
     error: str | None = Field(description="Why it failed; else null.")
 
 
-def _shelf(request: Request) -> Shelf:
-    shelf = request.app.state.shelf
-    assert isinstance(shelf, Shelf)
-    return shelf
+def _ingester(request: Request) -> Ingester:
+    ingester = request.app.state.ingester
+    assert isinstance(ingester, Ingester)
+    return ingester
 
 
-TheShelf = Annotated[Shelf, Depends(_shelf)]
+TheIngester = Annotated[Ingester, Depends(_ingester)]
 
 _FORM = {
     "type": "object",
@@ -93,16 +93,16 @@ _FORM = {
         }
     },
 )
-async def add_book(request: Request, response: Response, shelf: TheShelf) -> JobOut:
+async def add_book(request: Request, response: Response, ingester: TheIngester) -> JobOut:
     """Upload a book, text, HTML or EPUB, as a file or as text in JSON; it is indexed beside the answering.
 
     With an `id` that stands for a book, that book is replaced in one step when the new one is ready; without,
     a book is never replaced.
     """
-    incoming = await run_in_threadpool(shelf.jobs.take_in, shelf.most)
+    incoming = await run_in_threadpool(ingester.jobs.reserve, ingester.most)
     try:
         upload = await read_upload(request, incoming)
-        job = await run_in_threadpool(shelf.add, upload, incoming)
+        job = await run_in_threadpool(ingester.add, upload, incoming)
     finally:
         incoming.close()
     response.headers["Location"] = f"/jobs/{job.id}"
@@ -112,15 +112,15 @@ async def add_book(request: Request, response: Response, shelf: TheShelf) -> Job
 @router.delete(
     "/books/{book_id}", status_code=204, responses=problems.responses(404, 409, 422, 500, 503, 507)
 )
-def remove_book(book_id: str, shelf: TheShelf) -> None:
+def remove_book(book_id: str, ingester: TheIngester) -> None:
     """Take a book off the shelf; questions being answered from it still are."""
-    shelf.remove(book_id)
+    ingester.remove(book_id)
 
 
 @router.get("/jobs/{job_id}", responses=problems.responses(404, 422, 500, 503, 507))
-def job(job_id: str, shelf: TheShelf) -> JobOut:
+def job(job_id: str, ingester: TheIngester) -> JobOut:
     """How far a book is on its way to the shelf."""
-    return JobOut.model_validate(shelf.jobs.get(job_id))
+    return JobOut.model_validate(ingester.jobs.get(job_id))
 
 
 @router.get(
@@ -134,19 +134,19 @@ def job(job_id: str, shelf: TheShelf) -> JobOut:
         }
     },
 )
-async def job_events(job_id: str, shelf: TheShelf) -> StreamingResponse:
+async def job_events(job_id: str, ingester: TheIngester) -> StreamingResponse:
     """The same as it changes, as server-sent events, until the job is done or has failed."""
-    job = await run_in_threadpool(shelf.jobs.get, job_id)
-    return StreamingResponse(_events(shelf, job), media_type="text/event-stream", headers=_STREAM)
+    job = await run_in_threadpool(ingester.jobs.get, job_id)
+    return StreamingResponse(_events(ingester, job), media_type="text/event-stream", headers=_STREAM)
 
 
-async def _events(shelf: Shelf, job: Job) -> AsyncIterator[str]:
+async def _events(ingester: Ingester, job: UploadJob) -> AsyncIterator[str]:
     """An event per change, and a comment now and then, by which proxies know that we live."""
     yield f"data: {JobOut.model_validate(job).model_dump_json()}\n\n"
     said = time.monotonic()
-    while not job.finished and not shelf.closing:
-        await asyncio.sleep(_LOOK_S)
-        now = await run_in_threadpool(shelf.jobs.get, job.id)
+    while not job.finished and not ingester.closing:
+        await asyncio.sleep(_POLL_S)
+        now = await run_in_threadpool(ingester.jobs.get, job.id)
         if now != job:
             job = now
             yield f"data: {JobOut.model_validate(job).model_dump_json()}\n\n"

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
+from multipart import (  # type: ignore[import-untyped]
+    MultipartError,
+    MultipartSegment,
+    PushMultipartParser,
+    parse_options_header,
+)
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from answering.ask import BadRequest
 from indexing.ids import BadId, check_id, slug
 from service.http_errors import Refused
-from service.ingestion.jobs import Incoming, writing
+from service.ingestion.incoming import IncomingFile, writing
 
 LONGEST_TITLE = 300
 _LONGEST_FIELD = 4 * LONGEST_TITLE  # bytes
@@ -33,7 +37,7 @@ Title = Annotated[
 ]
 
 
-class NotThat(Refused):
+class UnsupportedMediaType(Refused):
     """A body of a kind that is no book."""
 
     status = 415
@@ -68,21 +72,21 @@ class Upload:
         return slug(self.name.rpartition(".")[0] or self.name) if self.id is None else self.id
 
 
-async def read_upload(request: Request, incoming: Incoming) -> Upload:
+async def read_upload(request: Request, incoming: IncomingFile) -> Upload:
     """Write the book of ``request`` to ``incoming``; raises ``Refused``, ``BadRequest`` and HTTPException."""
     content_type = request.headers.get("content-type", "")
     kind, options = parse_options_header(content_type)
-    if kind == b"application/json":
+    if kind == "application/json":
         return await _read_json(request, incoming)
-    if kind == b"multipart/form-data" and options.get(b"boundary"):
-        return await _read_form(request, incoming, options[b"boundary"])
-    raise NotThat(
+    if kind == "multipart/form-data" and options.get("boundary"):
+        return await _read_form(request, incoming, options["boundary"])
+    raise UnsupportedMediaType(
         f"the body is {content_type[:100]!r}; wanted multipart/form-data with the field file, "
         'or application/json such as {"text": "Once…", "title": "The Bell"}'
     )
 
 
-async def _read_json(request: Request, incoming: Incoming) -> Upload:
+async def _read_json(request: Request, incoming: IncomingFile) -> Upload:
     try:
         body = await request.body()
     except ClientDisconnect:
@@ -100,13 +104,14 @@ async def _read_json(request: Request, incoming: Incoming) -> Upload:
     return upload
 
 
-async def _read_form(request: Request, incoming: Incoming, boundary: bytes) -> Upload:
+async def _read_form(request: Request, incoming: IncomingFile, boundary: str) -> Upload:
     form = _Form(incoming, boundary)
     try:
         async for piece in request.stream():
-            await run_in_threadpool(form.feed, piece)
+            if piece:
+                await run_in_threadpool(form.feed, piece)
         form.end()
-    except FormParserError as error:
+    except MultipartError as error:
         raise HTTPException(400, f"the form cannot be read: {error}") from None
     except ClientDisconnect:
         raise HTTPException(400, "the form breaks off: its sender went away") from None
@@ -148,36 +153,30 @@ def plain(text: str) -> str:
 class _Form:
     """A form read piece by piece: the file goes to disk, the two short fields stay here."""
 
-    def __init__(self, incoming: Incoming, boundary: bytes) -> None:
+    def __init__(self, incoming: IncomingFile, boundary: str) -> None:
         self.seen: set[str] = set()
         self.file_name: str | None = None
         self._texts: dict[str, bytearray] = {}
         self._incoming = incoming
         self._field = ""
-        self._header = b""
-        self._value = b""
-        self._disposition = b""
-        self._ended = False
-        callbacks: Any = {
-            "on_part_begin": self._begin_part,
-            "on_header_field": self._add_to_header,
-            "on_header_value": self._add_to_value,
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._name_part,
-            "on_part_data": self._add_data,
-            "on_end": self._end,
-        }
-        self._parser = MultipartParser(boundary, callbacks)
+        # Headers are read as Latin-1, which refuses nothing; names are decoded below.
+        self._parser = PushMultipartParser(boundary.encode("latin-1"), header_charset="latin-1")
 
     def feed(self, piece: bytes) -> None:
-        """The next piece of the body; raises FormParserError, ``BadRequest`` and ``NoRoom``."""
+        """The next piece of the body; raises MultipartError, ``BadRequest`` and ``NoRoom``."""
         with writing(self._incoming.path):
-            self._parser.write(piece)
+            for event in self._parser.parse(piece):
+                if isinstance(event, MultipartSegment):
+                    self._begin_field(_utf8(event.name), _utf8(event.filename))
+                elif event is not None:
+                    self._add(event)
 
     def end(self) -> None:
-        """The body has ended; raises FormParserError where the form has not."""
-        if not self._ended:
-            raise FormParserError("it breaks off before its last boundary")
+        """The body has ended; raises MultipartError where the form has not."""
+        try:
+            self._parser.close()
+        except MultipartError:
+            raise MultipartError("it breaks off before its last boundary") from None
 
     def text(self, field: str) -> str | None:
         """A short field, or None; raises ``BadRequest`` where it is not UTF-8."""
@@ -188,23 +187,7 @@ class _Form:
         except UnicodeDecodeError:
             raise BadRequest(field, f"the field {field} is not UTF-8") from None
 
-    def _begin_part(self) -> None:
-        self._disposition = b""
-
-    def _add_to_header(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _end_header(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._disposition = self._value
-        self._header = self._value = b""
-
-    def _name_part(self) -> None:
-        _, options = parse_options_header(self._disposition)
-        name = options.get(b"name", b"").decode("utf-8", "replace")
+    def _begin_field(self, name: str, file_name: str) -> None:
         if name not in _FIELDS:
             raise BadRequest(
                 plain(name)[:50], f"unknown field {plain(name)[:50]!r}; wanted {', '.join(_FIELDS)}"
@@ -214,18 +197,19 @@ class _Form:
         self.seen.add(name)
         self._field = name
         if name == "file":
-            self.file_name = options.get(b"filename", b"").decode("utf-8", "replace")
+            self.file_name = file_name
         else:
             self._texts[name] = bytearray()
 
-    def _add_data(self, data: bytes, start: int, end: int) -> None:
+    def _add(self, data: bytes) -> None:
         if self._field == "file":
-            self._incoming.file.write(data[start:end])
+            self._incoming.file.write(data)
             return
         text = self._texts[self._field]
-        text += data[start:end]
+        text += data
         if len(text) > _LONGEST_FIELD:
             raise BadRequest(self._field, f"the field {self._field} is longer than {_LONGEST_FIELD} bytes")
 
-    def _end(self) -> None:
-        self._ended = True
+
+def _utf8(name: str | None) -> str:
+    return (name or "").encode("latin-1").decode("utf-8", "replace")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import functools
 import logging
 import time
@@ -14,8 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 from answering.ask import Ask
 from answering.book_qa import BookQA, CitedAnswer, Searched
 from service.load.caching import AnswerCache
-from service.load.memory import give_back
-from service.load.queueing import SEARCH, Lane, Queue, Task, Waiting
+from service.load.queueing import SEARCH, BatchKey, QueuedTask, Task, TaskQueue
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ class DeadlinePassed(StoryQAError):
 class Batch:
     """A batch that was read: when it began (Unix time, ns), who waited for it and what its steps took."""
 
-    lane: Lane
+    key: BatchKey
     tokens: int
     began_ns: int
     waited_s: tuple[float, ...]
@@ -40,10 +41,10 @@ class Batch:
     timings_ms: dict[str, float]
 
 
-class Watch:
-    """Told what happens to questions; this one takes no notice. Called in the event loop's thread."""
+class BatchingHooks:
+    """Called with what happens to questions, in the event loop's thread; these do nothing."""
 
-    def here(self) -> object:
+    def context(self) -> object:
         """Whatever ``Batch.contexts`` is to hold of the request that asks."""
         return None
 
@@ -77,15 +78,15 @@ class Batcher:
         longest_wait_s: float = 10.0,
         deadline_s: float = 120.0,
         cache: AnswerCache | None = None,
-        watch: Watch | None = None,
+        hooks: BatchingHooks | None = None,
     ) -> None:
         self._qa = qa
         self._wait_s = wait_s
         self._tokens = tokens
         self._deadline_s = deadline_s
         self._cache = AnswerCache(0) if cache is None else cache
-        self._watch = Watch() if watch is None else watch
-        self._queue = Queue(most_waiting, longest_wait_s)
+        self._hooks = BatchingHooks() if hooks is None else hooks
+        self._queue = TaskQueue(most_waiting, longest_wait_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="storyqa-models")
         self._worker: asyncio.Task[None] | None = None
 
@@ -107,7 +108,7 @@ class Batcher:
         """
         known = [self._cache.get(task.ask, task.version) for task in tasks]
         for one in known:
-            self._watch.cached(one is not None)
+            self._hooks.cached(one is not None)
         missing = [task for task, one in zip(tasks, known, strict=True) if one is None]
         read = iter(await self._wait_for(missing)) if missing else iter(())
         return [next(read) if one is None else one for one in known]
@@ -126,8 +127,8 @@ class Batcher:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     async def _wait_for(self, tasks: Sequence[Task]) -> list[Any]:
-        entries = self._queue.put(tasks, self._watch.here())
-        self._watch.queued(len(self._queue))
+        entries = self._queue.put(tasks, self._hooks.context())
+        self._hooks.queued(len(self._queue))
         try:
             async with asyncio.timeout(self._deadline_s):
                 return await asyncio.gather(*(entry.done for entry in entries))
@@ -137,25 +138,25 @@ class Batcher:
                 "ask again later, or fewer questions at once"
             ) from None
         finally:
-            self._queue.drop(entries)
-            self._watch.queued(len(self._queue))
+            self._queue.cancel(entries)
+            self._hooks.queued(len(self._queue))
 
     async def _work(self) -> None:
         waited = False  # for the batch before: no need to wait again
-        while await self._queue.some():
-            if not waited and self._queue.tokens(self._queue.first()) < self._tokens:
+        while await self._queue.wait_for_task():
+            if not waited and self._queue.waiting_tokens(self._queue.oldest_key()) < self._tokens:
                 await asyncio.sleep(self._wait_s)
             if len(self._queue):  # else all have gone meanwhile
-                await self._read(*self._queue.take(self._tokens))
+                await self._read(*self._queue.next_batch(self._tokens))
             waited = len(self._queue) > 0
 
-    async def _read(self, lane: Lane, entries: Sequence[Waiting]) -> None:
-        self._watch.queued(len(self._queue))
+    async def _read(self, key: BatchKey, entries: Sequence[QueuedTask]) -> None:
+        self._hooks.queued(len(self._queue))
         loop = asyncio.get_running_loop()
         began, began_ns = loop.time(), time.time_ns()
-        outcomes = await self.run(self._outcomes, lane, [entry.task.ask for entry in entries])
+        outcomes = await self.run(self._outcomes, key, [entry.task.ask for entry in entries])
         tokens = sum(entry.task.tokens for entry in entries)
-        self._queue.finished(lane, tokens, loop.time() - began)
+        self._queue.record_speed(key, tokens, loop.time() - began)
         for entry, outcome in zip(entries, outcomes, strict=True):
             if entry.done.done():
                 continue  # given up by the client meanwhile
@@ -165,7 +166,7 @@ class Batcher:
                 entry.done.set_result(outcome)
         timings = [outcome.timings_ms for outcome in outcomes if not isinstance(outcome, Exception)]
         batch = Batch(
-            lane=lane,
+            key=key,
             tokens=tokens,
             began_ns=began_ns,
             waited_s=tuple(began - entry.since for entry in entries),
@@ -173,22 +174,32 @@ class Batcher:
             timings_ms=timings[0] if timings else {},
         )
         try:
-            self._watch.batch(batch)
+            self._hooks.batch(batch)
         except Exception:  # a disk that is full, say, must not end the answering
             log.exception("a batch was read, and could not be told of")
-        await self.run(give_back)  # now that the answers are out
+        await self.run(_trim_heap)  # now that the answers are out
 
-    def _outcomes(self, lane: Lane, asks: Sequence[Ask]) -> list[CitedAnswer | Searched | Exception]:
+    def _outcomes(self, key: BatchKey, asks: Sequence[Ask]) -> list[CitedAnswer | Searched | Exception]:
         """An answer or an error per question: one that fails must not take the others with it."""
         try:
-            if lane.work == SEARCH:
+            if key.work == SEARCH:
                 return [*self._qa.search_many(asks)]
             answers = self._qa.answer_many(asks)
         except Exception as error:
             if len(asks) == 1:
                 return [error]
             log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
-            return [outcome for ask in asks for outcome in self._outcomes(lane, [ask])]
+            return [outcome for ask in asks for outcome in self._outcomes(key, [ask])]
         for ask, cited in zip(asks, answers, strict=True):
             self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
         return [*answers]
+
+
+def _trim_heap() -> None:
+    """Have the C library let go of what is free in its heap; some milliseconds.
+
+    glibc would keep it: batches of ever other shapes leave holes between what lives on, and after
+    some hundreds of them a service held half as much again as it used. Elsewhere nothing is done.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # no C library by that name, or another's
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

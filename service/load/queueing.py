@@ -1,4 +1,4 @@
-"""Questions that wait to be read: bounded, in lanes that do not mix, dropped when nobody wants them."""
+"""Questions that wait to be read: bounded, by kind of work, cancelled when nobody wants them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from answering.ask import Ask
+from indexing.manifest import Manifest
+from retrieval.rerank import CANDIDATES
 from text.errors import StoryQAError
 
 # How much the last batch counts in what the next ones are expected to take.
@@ -19,6 +21,7 @@ _LONGEST_RETRY_S = 60
 _LONGEST_BATCH_S = 3.0
 
 ANSWER, SEARCH = "answer", "search"
+_CHARACTERS_PER_TOKEN = 4
 
 
 class Overloaded(StoryQAError):
@@ -29,7 +32,7 @@ class Overloaded(StoryQAError):
         self.retry_after_s = retry_after_s
 
 
-class Lane(NamedTuple):
+class BatchKey(NamedTuple):
     """What may be read in one batch: work of one kind (``ANSWER`` or ``SEARCH``) for one reader."""
 
     work: str
@@ -40,14 +43,32 @@ class Lane(NamedTuple):
 class Task:
     """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read."""
 
-    lane: Lane
+    key: BatchKey
     ask: Ask
     version: str
     tokens: int
 
 
+def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:
+    """The ``work`` that ``ask`` is, to the build of ``manifest``; searches share one key."""
+    key = BatchKey(ANSWER, ask.reader) if work == ANSWER else BatchKey(SEARCH, "")
+    return Task(key, ask, manifest.version, tokens_to_read(work, ask, manifest))
+
+
+def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
+    """About how many tokens the models will read: the question beside each passage, by their mean length.
+
+    A reranker reads its candidates. A reader reads ``k`` passages, and those that were reranked are
+    not read twice.
+    """
+    reranked = CANDIDATES if ask.retriever == "rerank" else 0
+    passages = min(max(reranked, ask.k if work == ANSWER else 0), manifest.counts.passages)
+    mean = manifest.counts.characters / max(1, manifest.counts.passages)
+    return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Waiting:
+class QueuedTask:
     """A task in the queue, since when (seconds of the event loop's clock), and whom to tell."""
 
     task: Task
@@ -57,10 +78,10 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class _Line:
-    """One lane: its tasks in the order they came, and how fast they have been going."""
+class _Backlog:
+    """The tasks of one key, in the order they came, and how fast they have been going."""
 
-    waiting: OrderedDict[Waiting, None] = field(default_factory=OrderedDict)
+    waiting: OrderedDict[QueuedTask, None] = field(default_factory=OrderedDict)
     tokens: int = 0
     seconds_per_token: float = 0.0  # 0 as long as nothing is known
 
@@ -69,7 +90,7 @@ class _Line:
         return self.tokens * self.seconds_per_token
 
 
-class Queue:
+class TaskQueue:
     """The tasks that wait, in an event loop.
 
     At most ``most`` wait, and none is let in behind others that will take longer than
@@ -79,24 +100,24 @@ class Queue:
     def __init__(self, most: int, longest_wait_s: float) -> None:
         self._most = most
         self._longest_wait_s = longest_wait_s
-        self._lines: dict[Lane, _Line] = {}
-        self._in_hand_until = 0.0
+        self._backlogs: dict[BatchKey, _Backlog] = {}
+        self._busy_until = 0.0
         self._arrived = asyncio.Event()
         self._closed = False
 
     def __len__(self) -> int:
-        return sum(len(line.waiting) for line in self._lines.values())
+        return sum(len(backlog.waiting) for backlog in self._backlogs.values())
 
-    def tokens(self, lane: Lane) -> int:
-        """About how much is to be read in ``lane``."""
-        return self._line(lane).tokens
+    def waiting_tokens(self, key: BatchKey) -> int:
+        """About how much is to be read for ``key``."""
+        return self._backlog(key).tokens
 
     def wait_s(self) -> float:
         """How long one more task would have to wait, the batch in hand included."""
-        in_hand = max(0.0, self._in_hand_until - asyncio.get_running_loop().time())
-        return in_hand + sum(line.wait_s for line in self._lines.values())
+        in_hand = max(0.0, self._busy_until - asyncio.get_running_loop().time())
+        return in_hand + sum(backlog.wait_s for backlog in self._backlogs.values())
 
-    def put(self, tasks: Sequence[Task], context: object = None) -> list[Waiting]:
+    def put(self, tasks: Sequence[Task], context: object = None) -> list[QueuedTask]:
         """Let ``tasks`` wait, all or none; raises ``Overloaded`` where there is no room for them."""
         if self._closed:
             raise Overloaded("the service is being stopped; ask again in a few seconds", retry_after_s=2)
@@ -108,21 +129,21 @@ class Queue:
                 retry_after_s=min(_LONGEST_RETRY_S, max(1, math.ceil(wait_s / 2))),
             )
         loop = asyncio.get_running_loop()
-        entries = [Waiting(task, loop.time(), loop.create_future(), context) for task in tasks]
+        entries = [QueuedTask(task, loop.time(), loop.create_future(), context) for task in tasks]
         for entry in entries:
-            line = self._line(entry.task.lane)
-            line.waiting[entry] = None
-            line.tokens += entry.task.tokens
+            backlog = self._backlog(entry.task.key)
+            backlog.waiting[entry] = None
+            backlog.tokens += entry.task.tokens
         self._arrived.set()
         return entries
 
-    def drop(self, entries: Sequence[Waiting]) -> None:
+    def cancel(self, entries: Sequence[QueuedTask]) -> None:
         """Nobody waits for these any more; nothing to those that were taken."""
         for entry in entries:
-            self._leave(entry)
+            self._remove(entry)
             entry.done.cancel()
 
-    async def some(self) -> bool:
+    async def wait_for_task(self) -> bool:
         """Wait until something waits; False once nothing does and nothing will."""
         while not len(self):
             if self._closed:
@@ -136,46 +157,46 @@ class Queue:
         self._closed = True
         self._arrived.set()
 
-    def first(self) -> Lane:
-        """The lane of the task that has waited longest; there must be one."""
+    def oldest_key(self) -> BatchKey:
+        """The key of the task that has waited longest; there must be one."""
         return min(
-            (lane for lane, line in self._lines.items() if line.waiting),
-            key=lambda lane: next(iter(self._lines[lane].waiting)).since,
+            (key for key, backlog in self._backlogs.items() if backlog.waiting),
+            key=lambda key: next(iter(self._backlogs[key].waiting)).since,
         )
 
-    def take(self, tokens: int) -> tuple[Lane, list[Waiting]]:
-        """The tasks to read next: of one lane, in their order, up to ``tokens`` and one at least.
+    def next_batch(self, tokens: int) -> tuple[BatchKey, list[QueuedTask]]:
+        """The tasks to read next: of one key, in their order, up to ``tokens`` and one at least.
 
         Fewer where those would take more than three seconds.
         """
-        lane = self.first()
-        line = self._lines[lane]
-        if line.seconds_per_token:
-            tokens = min(tokens, int(_LONGEST_BATCH_S / line.seconds_per_token))
-        batch: list[Waiting] = []
+        key = self.oldest_key()
+        backlog = self._backlogs[key]
+        if backlog.seconds_per_token:
+            tokens = min(tokens, int(_LONGEST_BATCH_S / backlog.seconds_per_token))
+        batch: list[QueuedTask] = []
         taken = 0
-        for entry in list(line.waiting):
+        for entry in list(backlog.waiting):
             if batch and taken + entry.task.tokens > tokens:
                 break
-            self._leave(entry)
+            self._remove(entry)
             batch.append(entry)
             taken += entry.task.tokens
-        self._in_hand_until = asyncio.get_running_loop().time() + taken * line.seconds_per_token
-        return lane, batch
+        self._busy_until = asyncio.get_running_loop().time() + taken * backlog.seconds_per_token
+        return key, batch
 
-    def finished(self, lane: Lane, tokens: int, seconds: float) -> None:
-        """A batch of ``tokens`` took so long: what waits in its lane is expected to go as fast."""
-        line = self._line(lane)
+    def record_speed(self, key: BatchKey, tokens: int, seconds: float) -> None:
+        """A batch of ``tokens`` took so long: what waits under its key is expected to go as fast."""
+        backlog = self._backlog(key)
         measured = seconds / max(1, tokens)
-        known = line.seconds_per_token
-        line.seconds_per_token = measured if not known else known + _NEWEST * (measured - known)
-        self._in_hand_until = 0.0
+        known = backlog.seconds_per_token
+        backlog.seconds_per_token = measured if not known else known + _NEWEST * (measured - known)
+        self._busy_until = 0.0
 
-    def _line(self, lane: Lane) -> _Line:
-        return self._lines.setdefault(lane, _Line())
+    def _backlog(self, key: BatchKey) -> _Backlog:
+        return self._backlogs.setdefault(key, _Backlog())
 
-    def _leave(self, entry: Waiting) -> None:
-        line = self._line(entry.task.lane)
-        if entry in line.waiting:
-            del line.waiting[entry]
-            line.tokens -= entry.task.tokens
+    def _remove(self, entry: QueuedTask) -> None:
+        backlog = self._backlog(entry.task.key)
+        if entry in backlog.waiting:
+            del backlog.waiting[entry]
+            backlog.tokens -= entry.task.tokens

@@ -2,78 +2,79 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from contextvars import ContextVar
 from typing import Any
 
-# The request that is being answered; empty outside of one.
-REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 
-_BORN_WITH = frozenset(vars(logging.makeLogRecord({}))) | {
-    "message",
-    "asctime",
-    "request_id",
-    "color_message",
+_FIELDS = {
+    "asctime": "time",
+    "levelname": "level",
+    "name": "logger",
+    "message": "message",
+    "correlation_id": "request_id",
+    "exc_info": "exception",
 }
 
 
-class WithRequestId(logging.Filter):
-    """Gives every record the id of the request it was made in."""
+class _UtcTimes(logging.Formatter):
+    """Times in UTC, to the millisecond."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Never drops one."""
-        record.request_id = REQUEST_ID.get()
-        return True
-
-
-class TextFormatter(logging.Formatter):
-    """One line for people: when, how grave, what, and which request."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line, in UTC; a traceback follows on lines of its own."""
-        line = f"{_utc(record.created)} {record.levelname} {super().format(record)}"
-        first, newline, rest = line.partition("\n")
-        request = getattr(record, "request_id", "")
-        return f"{first} [{request}]{newline}{rest}" if request else line
+    converter = time.gmtime  # type: ignore[assignment]
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
 
 
-class JsonFormatter(logging.Formatter):
+class TextFormatter(_UtcTimes):
+    """One line for people: when, how grave, what, and which request; a traceback on lines of its own."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The line without the traceback."""
+        line = super().formatMessage(record)
+        request = getattr(record, "correlation_id", None)
+        return f"{line} [{request}]" if request else line
+
+
+class JsonLineFormatter(JsonFormatter, _UtcTimes):
     """One JSON object on one line: time, level, logger, message, request_id, what the record has besides."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """The object; a traceback is its ``exception``."""
-        content: dict[str, Any] = {
-            "time": _utc(record.created),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if request := getattr(record, "request_id", ""):
-            content["request_id"] = request
-        content |= {name: value for name, value in vars(record).items() if name not in _BORN_WITH}
-        if record.exc_info:
-            content["exception"] = self.formatException(record.exc_info)
-        return json.dumps(content, default=str)
+    def __init__(self) -> None:
+        super().__init__(
+            [name for name in _FIELDS if name != "exc_info"],
+            rename_fields=_FIELDS,
+            reserved_attrs=[*RESERVED_ATTRS, "color_message"],  # uvicorn's message once more, for terminals
+            json_default=str,
+        )
+
+    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        """Without the id where no request is being answered."""
+        if log_data["request_id"] is None:
+            del log_data["request_id"]
+        return log_data
 
 
 def log_config(kind: str) -> dict[str, Any]:
     """What ``logging.config.dictConfig`` is given; ``kind`` is ``text`` or ``json``, on standard error."""
-    formatter = {"text": TextFormatter, "json": JsonFormatter}[kind]
+    formatter = {"text": TextFormatter, "json": JsonLineFormatter}[kind]
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request": {"()": WithRequestId}},
+        "filters": {"request": {"()": "asgi_correlation_id.CorrelationIdFilter"}},
         "formatters": {"chosen": {"()": formatter}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "chosen", "filters": ["request"]}
         },
         "root": {"level": "WARNING", "handlers": ["stderr"]},
-        # uvicorn's own lines about requests are off: ours have the id, the route and the time taken.
-        "loggers": {"service": {"level": "INFO"}, "uvicorn.error": {"level": "INFO"}},
+        "loggers": {
+            "service": {"level": "INFO"},
+            # uvicorn's own lines about requests are off: ours have the id, the route and the time taken.
+            "uvicorn.error": {"level": "INFO"},
+            # Any client can send an id that is not fit to be logged: that is no warning.
+            "asgi_correlation_id": {"level": "ERROR"},
+        },
     }
-
-
-def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"

@@ -51,7 +51,7 @@ class Tracer:
         ) as span:
             yield span
 
-    def here(self) -> object:
+    def context(self) -> object:
         """The span that is current, for ``batch`` to hang others from."""
         from opentelemetry.context import get_current
 
@@ -75,6 +75,6 @@ class Tracer:
         span = self._tracer.start_span(name, context=context, start_time=start_ns)
         span.set_attribute("storyqa.batch.questions", len(batch.waited_s))
         span.set_attribute("storyqa.batch.tokens", batch.tokens)
-        if batch.lane.reader:
-            span.set_attribute("storyqa.reader", batch.lane.reader)
+        if batch.key.reader:
+            span.set_attribute("storyqa.reader", batch.key.reader)
         span.end(end_ns)

@@ -6,46 +6,45 @@ import contextlib
 import logging
 import re
 import time
-import uuid
 from typing import Any
 from urllib.parse import quote
 
-from starlette.datastructures import Headers, MutableHeaders
+from asgi_correlation_id import CorrelationIdMiddleware
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import problems
-from service.load.batching import Batch, Watch
-from service.observing.logs import REQUEST_ID
+from service.load.batching import Batch, BatchingHooks
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
 
 log = logging.getLogger(__name__)
 
-_HEADER = "X-Request-ID"
-_FIT = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
-class Observer(Watch):
+class Observer(BatchingHooks):
     """Passes what happens on to the metrics, and to the traces where they are wanted."""
 
     def __init__(self, metrics: Metrics, tracer: Tracer | None = None) -> None:
         self.metrics = metrics
         self.tracer = tracer
 
-    def here(self) -> object:
-        """See ``Watch.here``."""
-        return None if self.tracer is None else self.tracer.here()
+    def context(self) -> object:
+        """See ``BatchingHooks.context``."""
+        return None if self.tracer is None else self.tracer.context()
 
     def queued(self, count: int) -> None:
-        """See ``Watch.queued``."""
+        """See ``BatchingHooks.queued``."""
         self.metrics.queued(count)
 
     def cached(self, hit: bool) -> None:
-        """See ``Watch.cached``."""
+        """See ``BatchingHooks.cached``."""
         self.metrics.cached(hit)
 
     def batch(self, batch: Batch) -> None:
-        """See ``Watch.batch``."""
+        """See ``BatchingHooks.batch``."""
         self.metrics.batch(batch)
         if self.tracer is not None:
             self.tracer.batch(batch)
@@ -56,12 +55,22 @@ class Observer(Watch):
             self.tracer.close()
 
 
-class Observing:
-    """The outermost layer of the service.
+def install(app: Starlette, observer: Observer) -> None:
+    """Have ``observer`` record all requests to ``app``.
 
     A request's id is what its ``X-Request-ID`` says, where that is fit for a log, else a new one; the
-    response has it too. What no other layer has caught becomes a problem document here.
+    response has it too.
     """
+    app.add_middleware(ObservingMiddleware, observer=observer)
+    app.add_middleware(CorrelationIdMiddleware, validator=_fits_a_log)
+
+
+def _fits_a_log(request_id: str) -> bool:
+    return _REQUEST_ID.fullmatch(request_id) is not None
+
+
+class ObservingMiddleware:
+    """Counts, times and logs every request; what nothing else has caught becomes a problem document."""
 
     def __init__(self, app: ASGIApp, observer: Observer) -> None:
         self._app = app
@@ -72,39 +81,33 @@ class Observing:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        given = headers.get(_HEADER, "")
-        request_id = given if _FIT.fullmatch(given) else uuid.uuid4().hex
         began = time.perf_counter()
         status: int | None = None
 
-        async def passing_on(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[_HEADER] = request_id
             await send(message)
 
-        token = REQUEST_ID.set(request_id)
-        try:
-            with self._span(scope, headers) as span:
-                try:
-                    await self._app(scope, receive, passing_on)
-                except Exception as error:
-                    log.exception("an unexpected %s", type(error).__name__)
-                    if status is not None:
-                        raise  # half of it has gone out: all that is left is to cut the connection
-                    await problems.unexpected(error)(scope, receive, passing_on)
-                finally:
-                    self._tell(scope, status or 500, time.perf_counter() - began, span)
-        finally:
-            REQUEST_ID.reset(token)
+        with self._span(scope) as span:
+            try:
+                await self._app(scope, receive, send_and_note)
+            except Exception as error:
+                log.exception("an unexpected %s", type(error).__name__)
+                if status is not None:
+                    raise  # half of it has gone out: all that is left is to cut the connection
+                await problems.unexpected(error)(scope, receive, send_and_note)
+            finally:
+                self._record(scope, status or 500, time.perf_counter() - began, span)
 
-    def _span(self, scope: Scope, headers: Headers) -> contextlib.AbstractContextManager[Any]:
+    def _span(self, scope: Scope) -> contextlib.AbstractContextManager[Any]:
         tracer = self._observer.tracer
-        return contextlib.nullcontext() if tracer is None else tracer.request(scope["method"], headers)
+        if tracer is None:
+            return contextlib.nullcontext()
+        return tracer.request(scope["method"], Headers(scope=scope))
 
-    def _tell(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float, span: Any) -> None:
         route = route_of(scope)
         self._observer.metrics.request(route, status, seconds)
         if span is not None:

@@ -1,4 +1,4 @@
-"""The gate before every call: which key, for what, how often; without keys, this machine alone."""
+"""Who may make a call: which key, for what, how often; without keys, this machine alone."""
 
 from __future__ import annotations
 
@@ -10,36 +10,38 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import problems
-from service.access.keyring import KeyRing
-from service.access.keys import Scope as KeyScope
-from service.access.rates import Rates
+from service.access.api_keys import Keyring
+from service.access.api_keys import Scope as KeyScope
+from service.access.rate_limits import RateLimits
 from service.http_errors import Refused
 
 log = logging.getLogger(__name__)
 
 # Whoever can reach the service may see that it lives, and the page that asks for the key.
-OPEN = frozenset({"/", "/healthz", "/readyz", "/version", "/docs", "/redoc", "/openapi.json", "/favicon.ico"})
-OPEN_FOLDERS = ("/page/",)
+PUBLIC_PATHS = frozenset(
+    {"/", "/healthz", "/readyz", "/version", "/docs", "/redoc", "/openapi.json", "/favicon.ico"}
+)
+PUBLIC_FOLDERS = ("/page/",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # What is asked with POST because questions are long; everything else that is no GET changes something.
-_QUESTIONS = frozenset({"/answer", "/answers", "/search"})
+_READING_POSTS = frozenset({"/answer", "/answers", "/search"})
 
 
-class NoKey(Refused):
-    """No key was shown, or none that is in force."""
+class Unauthorized(Refused):
+    """No key was sent, or none that is in force."""
 
     status: ClassVar[int] = 401
     kind = "key"
 
 
-class NotAllowed(Refused):
-    """The caller is known, or of no account, and may not do this."""
+class Forbidden(Refused):
+    """The caller, with or without a key, may not do this."""
 
     status: ClassVar[int] = 403
     kind = "not-allowed"
 
 
-class TooOften(Refused):
+class TooManyRequests(Refused):
     """A key that was used more often than it may be."""
 
     status: ClassVar[int] = 429
@@ -47,23 +49,23 @@ class TooOften(Refused):
 
 
 def scope_of(method: str, path: str) -> KeyScope | None:
-    """What a call needs: ``admin`` for what changes the shelf, None for what is open to all."""
+    """What a call needs: ``admin`` for what changes the store, None for what is open to all."""
     if method in _SAFE:
-        return None if path in OPEN or path.startswith(OPEN_FOLDERS) else "read"
-    return "read" if path in _QUESTIONS else "admin"
+        return None if path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS) else "read"
+    return "read" if path in _READING_POSTS else "admin"
 
 
-class Gate:
+class AuthorizationMiddleware:
     """Lets a request through to ``app``, or answers it with the problem that keeps it out.
 
-    It stands before the body is read. Where keys are wanted, one has to be shown (``Authorization:
-    Bearer KEY``) and is counted. Where there are none, callers must be on this machine and call it by
+    It stands before the body is read. Where there are keys, one must be sent (``Authorization: Bearer
+    KEY``) and is counted. Where there are none, callers must be on this machine and call it by
     a name of this machine, which keeps out pages that a browser was lured into (DNS rebinding);
     ``insecure`` lets everyone in. ``scope["state"]["key"]`` is the key's name from here on.
     """
 
     def __init__(
-        self, app: ASGIApp, *, ring: KeyRing, rates: Rates, insecure: bool, origins: tuple[str, ...] = ()
+        self, app: ASGIApp, *, ring: Keyring, rates: RateLimits, insecure: bool, origins: tuple[str, ...] = ()
     ) -> None:
         self._app = app
         self._ring = ring
@@ -74,21 +76,21 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
-                self._admit(scope)
+                await self._admit(scope)
             except Refused as refused:
                 response = problems.ProblemResponse(problems.problem_of(refused), refused.headers)
                 await response(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope) -> None:
         """Raise ``Refused`` for whoever may not make this call."""
         headers = Headers(scope=scope)
         needed = scope_of(scope["method"], scope["path"])
         if needed is None:
             return
-        if self._ring.wanted:
-            self._check_key(scope, headers, needed)
+        if self._ring.is_required:
+            await self._check_key(scope, headers, needed)
             return
         self._check_origin(scope["method"], headers)
         if not self._insecure:
@@ -100,31 +102,31 @@ class Gate:
         if method in _SAFE or origin is None or origin in self._origins or "*" in self._origins:
             return
         if origin.partition("://")[2].lower() != headers.get("host", "").lower():
-            raise NotAllowed(
+            raise Forbidden(
                 f"a page at {origin[:100]} asked for this, and STORYQA_CORS_ORIGINS does not name it"
             )
 
-    def _check_key(self, scope: Scope, headers: Headers, needed: KeyScope) -> None:
+    async def _check_key(self, scope: Scope, headers: Headers, needed: KeyScope) -> None:
         kind, _, presented = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not presented:
-            raise NoKey(
+            raise Unauthorized(
                 "this service wants a key: send the header Authorization: Bearer KEY",
                 {"WWW-Authenticate": 'Bearer realm="storyqa"'},
             )
         key = self._ring.find(presented.strip())
         if key is None:
-            raise NoKey(
+            raise Unauthorized(
                 "this key is unknown or was revoked; ask whoever runs the service for another",
                 {"WWW-Authenticate": 'Bearer realm="storyqa", error="invalid_token"'},
             )
         scope.setdefault("state", {})["key"] = key.name
-        wait_s = self._rates.wait_s(key.id, key.per_minute)
+        wait_s = await self._rates.wait_s(key.id, key.per_minute)
         if wait_s:
-            raise TooOften(
+            raise TooManyRequests(
                 f"the key {key.name!r} was used too often; wait {wait_s} s", {"Retry-After": str(wait_s)}
             )
         if not key.allows(needed):
-            raise NotAllowed(
+            raise Forbidden(
                 f"the key {key.name!r} may read; this call needs a key with the scope {needed}",
                 {"WWW-Authenticate": f'Bearer realm="storyqa", error="insufficient_scope", scope="{needed}"'},
             )
@@ -152,4 +154,4 @@ def _check_local(scope: Scope, headers: Headers) -> None:
         who = f"calls to the name {name[:100]!r}"
     else:
         return
-    raise NotAllowed(f"{who} need a key, and this service has none; make one with: storyqa keys create NAME")
+    raise Forbidden(f"{who} need a key, and this service has none; make one with: storyqa keys create NAME")

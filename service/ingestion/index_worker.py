@@ -17,7 +17,7 @@ from indexing.errors import SourceError
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store import IndexStore
-from service.ingestion.jobs import Job, Jobs
+from service.ingestion.jobs import JobQueue, UploadJob
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,13 @@ log = logging.getLogger(__name__)
 # The longest novels have ten million; a book of more is taken for an attempt to fill the memory.
 MOST_CHARACTERS = 20_000_000
 _IDLE_S = 60.0  # then the process ends and gives the memory of the encoder back
-_LOOK_S = 0.5
-_TELL_S = 0.2
+_POLL_S = 0.5
+_REPORT_S = 0.2
 _NICENESS = 10
 
 
 def main() -> None:
-    """``python -m service.ingestion.worker FOLDER STORE``, as ``Indexer`` starts it."""
+    """``python -m service.ingestion.index_worker FOLDER STORE``, as ``Indexer`` starts it."""
     folder, store = map(Path, sys.argv[1:])
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("indexing").setLevel(logging.INFO)
@@ -41,24 +41,24 @@ def main() -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return  # another service's process was quicker
-        _stand_back()
-        work(Jobs(folder), IndexStore(store), _IDLE_S)
+        _lower_priority()
+        work(JobQueue(folder), IndexStore(store), _IDLE_S)
 
 
-def work(jobs: Jobs, store: IndexStore, idle_s: float) -> None:
+def work(jobs: JobQueue, store: IndexStore, idle_s: float) -> None:
     """Do all jobs there are, and those that come until none has come for ``idle_s``."""
-    jobs.begin_again()
+    jobs.recover()
     since = time.monotonic()
     while time.monotonic() - since < idle_s:
-        job = jobs.begin()
+        job = jobs.start_next()
         if job is None:
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
             continue
         try:
             _index(job, jobs, store)
         except (StoryQAError, OSError, MemoryError) as error:
             log.error("%s: %s", job.name, error)
-            jobs.fail(job.id, _told(error, jobs.upload(job.id)))
+            jobs.fail(job.id, _reason_for_uploader(error, jobs.upload(job.id)))
         except Exception as error:
             log.exception("indexing %s failed", job.name)
             jobs.fail(job.id, f"an unexpected {type(error).__name__}; the server's log has more")
@@ -67,7 +67,7 @@ def work(jobs: Jobs, store: IndexStore, idle_s: float) -> None:
         since = time.monotonic()
 
 
-def _stand_back() -> None:
+def _lower_priority() -> None:
     """Whoever waits for an answer goes first, and half of the processor stays theirs."""
     import torch
 
@@ -75,34 +75,34 @@ def _stand_back() -> None:
     torch.set_num_threads(max(1, torch.get_num_threads() // 2))
 
 
-def _index(job: Job, jobs: Jobs, store: IndexStore) -> None:
-    """Put the job's book on the shelf, in place of the one of that id if there is one."""
+def _index(job: UploadJob, jobs: JobQueue, store: IndexStore) -> None:
+    """Put the job's book into the store, in place of the one of that id if there is one."""
     [source] = find(str(jobs.upload(job.id)))
     book = read_book(replace(source, name=job.name), job.book_id, job.title)
     if len(book.text) > MOST_CHARACTERS:
         raise SourceError(
             f"{job.name} has {len(book.text):,} characters; wanted at most {MOST_CHARACTERS:,}: split it"
         )
-    tell = _teller(job, jobs)
+    report = _progress_reporter(job, jobs)
     try:
-        build_book(book, BuildSettings(), store, on_progress=tell)
+        build_book(book, BuildSettings(), store, on_progress=report)
     except IdTaken:  # by a book from elsewhere, which whoever sent this one wants to be replaced
-        build_book(book, BuildSettings(), store, force=True, on_progress=tell)
+        build_book(book, BuildSettings(), store, force=True, on_progress=report)
 
 
-def _teller(job: Job, jobs: Jobs) -> Callable[[int, int], None]:
-    last = -_TELL_S
+def _progress_reporter(job: UploadJob, jobs: JobQueue) -> Callable[[int, int], None]:
+    last = -_REPORT_S
 
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= _TELL_S:
+        if time.monotonic() - last >= _REPORT_S:
             last = time.monotonic()
             jobs.progress(job.id, done / max(1, total))
 
-    return tell
+    return report
 
 
-def _told(error: Exception, upload: Path) -> str:
+def _reason_for_uploader(error: Exception, upload: Path) -> str:
     """What the uploader is told: what is wrong with the book, and nothing of where it lay."""
     if isinstance(error, MemoryError):
         return "there is too little memory to index this book; split it, or try again later"

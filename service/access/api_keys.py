@@ -1,14 +1,15 @@
-"""API keys: made here, shown once, and kept as hashes alone."""
+"""API keys: made here, shown once, kept as hashes alone, and looked up by those who ask."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from text.errors import StoryQAError
+
+log = logging.getLogger(__name__)
 
 Scope = Literal["read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -173,3 +176,49 @@ def _write(path: Path, keys: Iterable[Key]) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+
+
+class Keyring:
+    """Knows a key that is presented; a change of the file counts from the next request on.
+
+    A file that turns out to be damaged while the service runs leaves the keys as they were. Raises
+    ``BadKeys`` where it is damaged from the start.
+    """
+
+    def __init__(self, file: KeyFile, others: Sequence[Key] = ()) -> None:
+        self._file = file
+        self._others = tuple(others)
+        self._stamp = self._stat()
+        self._keys = (*self._others, *file.read())
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a key has to be shown: there are some, or were before they were revoked."""
+        self._refresh()
+        return bool(self._keys)
+
+    def find(self, presented: str) -> Key | None:
+        """The key, unless it is unknown or revoked."""
+        self._refresh()
+        return find_key(self._keys, presented)
+
+    def _refresh(self) -> None:
+        stamp = self._stat()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        if stamp is None and self._keys:
+            # Deleted: nobody meant to open the service to everyone by that.
+            log.error("%s is gone; the keys that were in it stay in force until a restart", self._file.path)
+            return
+        try:
+            self._keys = (*self._others, *self._file.read())
+        except BadKeys as error:
+            log.error("%s; the keys stay as they were", error)
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        try:
+            found = self._file.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size

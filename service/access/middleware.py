@@ -1,0 +1,216 @@
+"""What every request passes before it reaches a route: access, limits of the body, headers for browsers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service import problems
+from service.access.api_keys import KeyFile, Keyring, keys_in_environment
+from service.access.authorization import AuthorizationMiddleware, scope_of
+from service.access.rate_limits import RateLimits
+from service.http_errors import Refused
+from service.settings import Settings
+
+# 256 questions of 2,000 characters, each written as JSON's longest escape, and room for the rest.
+MAX_JSON_BYTES = 8 * 2**20
+# Between two pieces of a body; whoever sends slower than that holds a place that others need.
+_BODY_TIMEOUT_S = 60.0
+_CLOSE = {"Connection": "close"}  # or the rest of the body would have to be read all the same
+# How long what still comes of a refused body is read and dropped, and how long between two pieces of it.
+# To close at once would reset the connection, and a client that sends before it reads would never see why.
+_LINGER_S, _LINGER_BETWEEN_S = 30.0, 2.0
+_FIXED_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+# An answer is data: as a page it may load nothing. Pages say for themselves what they may.
+_DEFAULT_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+# FastAPI's own page of the calls, whose scripts come from elsewhere.
+_DOCS_POLICY = (
+    "default-src 'none'; script-src https://cdn.jsdelivr.net 'unsafe-inline'; "
+    "style-src https://cdn.jsdelivr.net 'unsafe-inline'; img-src https://fastapi.tiangolo.com data:; "
+    "connect-src 'self'; worker-src blob:; frame-ancestors 'none'"
+)
+
+
+def install(app: FastAPI, settings: Settings) -> None:
+    """Put the middleware that refuses requests around ``app``, the outermost last.
+
+    Raises ``StoryQAError`` for bad keys and rates.
+    """
+    app.add_middleware(BodyLimit, largest=settings.largest_upload_mb * 2**20)
+    app.add_middleware(
+        AuthorizationMiddleware,
+        ring=keyring_of(settings),
+        rates=RateLimits(settings.rate, settings.rate_storage),
+        insecure=settings.insecure,
+        origins=settings.cors_origins,
+    )
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
+            expose_headers=["Location", "Retry-After", "X-Request-ID"],
+        )
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """The keys that ``settings`` lead to; raises ``BadKeys``."""
+    secret = settings.keys.get_secret_value() if settings.keys is not None else ""
+    return Keyring(KeyFile(settings.key_file), keys_in_environment(secret))
+
+
+def describe(schema: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI ``schema`` with the key and the problems that this middleware answers, changed in place."""
+    components = schema.setdefault("components", {})
+    components["securitySchemes"] = {
+        "key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key, where the service wants one; storyqa keys create makes it.",
+        }
+    }
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            needed = scope_of(method.upper(), path)
+            statuses = [403] if method.upper() != "GET" else []
+            if needed is not None:
+                operation["security"] = [{"key": []}, {}]
+                operation["description"] = f"{operation.get('description', '')} Scope: {needed}.".strip()
+                statuses = [401, 403, 429]
+            if "requestBody" in operation:
+                statuses += [408, 413]
+            for status in statuses:
+                operation["responses"].setdefault(str(status), problems.documented(status))
+            operation["responses"] = dict(sorted(operation["responses"].items()))
+    return schema
+
+
+class BodyTooLarge(Refused):
+    """A body beyond the limit."""
+
+    status = 413
+    kind = "too-large"
+
+
+class BodyTooSlow(Refused):
+    """A body of which nothing came for too long."""
+
+    status = 408
+    kind = "too-slow"
+
+
+class BodyLimit:
+    """Passes on at most ``MAX_JSON_BYTES`` of a body, ``largest`` bytes of an upload to ``/books``.
+
+    What a request claims is looked at before anything is read, what it sends is counted as it comes. A
+    refusal is sent at once; the connection is closed when the client has sent the rest or gone, or has been
+    waited for long enough (RFC 9112, section 9.6).
+    """
+
+    def __init__(self, app: ASGIApp, *, largest: int) -> None:
+        self._app = app
+        self._largest = largest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        is_upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
+        limit = self._largest if scope["path"] == "/books" and is_upload else MAX_JSON_BYTES
+        advice = "" if is_upload else "; send a long book as a file (multipart/form-data, the field file)"
+        counted = 0
+        whole = refused = False
+
+        def too_large() -> BodyTooLarge:
+            most = f"{limit / 2**20:.3g} MB, the most that is taken here"
+            return BodyTooLarge(f"the body is larger than {most}{advice}", _CLOSE)
+
+        async def send_and_linger(message: Message) -> None:
+            if refused and message["type"] == "http.response.body" and not message.get("more_body", False):
+                await send({**message, "more_body": True})
+                await _drop_the_rest(receive)
+                message = {"type": "http.response.body", "body": b""}
+            await send(message)
+
+        claimed = headers.get("content-length", "0")
+        if claimed.isdecimal() and int(claimed) > limit:
+            refused = True
+            refusal = too_large()
+            answer = problems.ProblemResponse(problems.problem_of(refusal), refusal.headers)
+            await answer(scope, receive, send_and_linger)
+            return
+
+        async def receive_counted() -> Message:
+            nonlocal counted, whole, refused
+            if whole:  # what comes now is the end of the connection, whenever that is
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), _BODY_TIMEOUT_S)
+            except TimeoutError:
+                raise HTTPException(408) from BodyTooSlow(
+                    f"nothing came for {_BODY_TIMEOUT_S:.0f} s; send the body without a pause", _CLOSE
+                )
+            if message["type"] == "http.request":
+                counted += len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+                if counted > limit:
+                    refused = not whole
+                    # An HTTPException, for FastAPI makes a 400 of everything else that reading raises.
+                    raise HTTPException(413) from too_large()
+            return message
+
+        await self._app(scope, receive_counted, send_and_linger)
+
+
+async def _drop_the_rest(receive: Receive) -> None:
+    """Read a body to its end, to the client's, or to that of our patience."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_S):
+            more = True
+            while more:
+                message = await asyncio.wait_for(receive(), _LINGER_BETWEEN_S)
+                more = message["type"] == "http.request" and message.get("more_body", False)
+
+
+class SecurityHeaders:
+    """Adds the headers to every answer of ``app``."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if scope["path"] in ("/docs", "/redoc"):
+                    headers.setdefault("Content-Security-Policy", _DOCS_POLICY)
+                for name, value in _FIXED_HEADERS.items():
+                    headers[name] = value
+                for name, value in _DEFAULT_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

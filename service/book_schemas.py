@@ -1,0 +1,116 @@
+"""What goes over HTTP, and what ``--json`` prints, of books."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from indexing.manifest import Manifest
+from service.schemas import example
+
+_BOOK = {
+    "id": "the-bell",
+    "title": "The Bell",
+    "source": "stories/the-bell.txt",
+    "version": "5f0c3a91d2b7",
+    "characters": 48650,
+    "words": 8912,
+    "passages": 45,
+}
+
+
+class ChapterOut(BaseModel):
+    """A marked chapter, its heading included."""
+
+    model_config = example({"title": "III. The Bell Rope", "start": 9102, "end": 15877})
+
+    title: str
+    start: int
+    end: int
+
+
+class BookOut(BaseModel):
+    """A book in the store."""
+
+    model_config = example(_BOOK)
+
+    id: str
+    title: str
+    source: str = Field(description="Where it was read from.")
+    version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
+    characters: int = Field(description="The length of its text in Unicode code points.")
+    words: int
+    passages: int
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> BookOut:
+        """The card of one build."""
+        return cls(**_card(manifest))
+
+
+class BookDetails(BookOut):
+    """A book in the store, its chapters, and how it was indexed."""
+
+    model_config = example(
+        _BOOK
+        | {
+            "chapters": [{"title": "III. The Bell Rope", "start": 9102, "end": 15877}],
+            "words_per_passage": 200,
+            "overlap": 0,
+            "encoder": "story",
+            "terms": 1890,
+            "windows": 180,
+            "bytes": 402118,
+            "built_at": "2026-01-31T12:00:00+00:00",
+        }
+    )
+
+    chapters: list[ChapterOut]
+    words_per_passage: int
+    overlap: int = Field(description="Words that neighbouring passages share.")
+    encoder: str
+    terms: int = Field(description="Distinct words in the sparse index.")
+    windows: int = Field(description="Vectors in the dense index.")
+    bytes: int = Field(description="What the index takes on disk.")
+    built_at: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> BookDetails:
+        """All of one build's manifest that a user can use."""
+        return cls(
+            **_card(manifest),
+            chapters=[
+                ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
+                for chapter in manifest.chapters
+            ],
+            words_per_passage=manifest.settings.words,
+            overlap=manifest.settings.overlap,
+            encoder=manifest.settings.encoder,
+            terms=manifest.counts.terms,
+            windows=manifest.counts.windows,
+            bytes=manifest.bytes,
+            built_at=manifest.built_at,
+        )
+
+
+def _card(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "id": manifest.id,
+        "title": manifest.title,
+        "source": manifest.source,
+        "version": manifest.version,
+        "characters": manifest.counts.characters,
+        "words": manifest.counts.words,
+        "passages": manifest.counts.passages,
+    }
+
+
+class TextOut(BaseModel):
+    """A stretch of a book: `text` is `book.text[start:end]`."""
+
+    model_config = example({"start": 10412, "end": 10427, "text": "under the stone"})
+
+    start: int
+    end: int
+    text: str
