@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -231,22 +232,19 @@ def save_chat(folder: Path) -> Path:
 
 
 def save_paper(folder: Path) -> Path:
-    """Models of the NarrativeQA paper that learnt nothing but their vocabulary, all three in one folder."""
-    from readers.neural.attention_sum import AttentionSum
-    from readers.neural.bidaf import Bidaf
+    """Every neural reader's model, which learnt nothing but its vocabulary, all in one folder."""
+    from readers import READERS
     from readers.neural.checkpoint import Checkpoint
-    from readers.neural.seq2seq_lstm import Seq2SeqLstm
     from readers.neural.vocabulary import Vocabulary
+    from text.registry import resolve
     from text.tokens import tokens
 
     torch.manual_seed(4)
     vocabulary = Vocabulary.learn((token.key for token in tokens(" ".join(TEXT))), 80)
-    sizes = {"d": 16, "hidden": 16}
-    for name, model, of_model in (
-        ("seq2seq-lstm", Seq2SeqLstm(len(vocabulary), **sizes), sizes),
-        ("attention-sum", AttentionSum(len(vocabulary), **sizes), sizes),
-        ("bidaf", Bidaf(len(vocabulary), d=16), {"d": 16}),
-    ):
-        weights = Checkpoint(of_model, vocabulary, model.state_dict(), "nothing")
-        weights.save(folder / f"{name}.safetensors", {})
+    for name, spec in READERS.items():
+        if spec.where.startswith("readers.neural."):
+            make = resolve("reader", name, READERS).model
+            sizes = {size: 16 for size in ("d", "hidden") if size in signature(make).parameters}
+            weights = Checkpoint(sizes, vocabulary, make(len(vocabulary), **sizes).state_dict(), "nothing")
+            weights.save(folder / f"{name}.safetensors", {})
     return folder
