@@ -136,6 +136,7 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     assert vocabulary.key(vocabulary.numbers(["@entity7"])[0]) == "@entity7"
 
 
+@pytest.mark.training
 @pytest.mark.parametrize(
     ("model", "epochs", "batch"), [("bidaf", 100, 500), ("attention-sum", 80, 500), ("seq2seq-lstm", 80, 100)]
 )

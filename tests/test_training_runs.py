@@ -99,6 +99,7 @@ def _paper(model: str, **sizes: int) -> PaperTraining:
     return PaperTraining(model, sizes, epochs=3, words=60, chunk=7, batch=300)
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("kind", ["layers", "adapters", "decoder", "dense", *LESSONS])
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(library: Library, kind: str, tmp_path: Path) -> None:
     make = _tasks(library)[kind]
