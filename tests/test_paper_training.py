@@ -88,7 +88,7 @@ def _span(passages: tuple[str, ...], right: tuple[int, ...], *answers: str, mark
         return None
     text, (first, last) = sample.example.text, (sample.example.token_of[n] for n in sample.target)
     passage, start, end = text.place(int(first), int(last) + 1)
-    return passages[passage][start:end]
+    return str(passages[passage][start:end])
 
 
 def test_a_span_is_learnt_where_it_is_marked_or_else_where_the_reference_is_nearest() -> None:

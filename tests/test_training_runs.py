@@ -148,7 +148,7 @@ def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(library: 
     task = ReadingTask(replace(TINY, frozen=True, span_weight=0.0, relevance_weight=0.0), library)
     batch = next(iter(task.batches(0)))
     losses = task.losses(replace(batch, right=[[] for _ in batch.right]))
-    torch.stack(list(losses.values())).sum().backward()
+    torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
     assert not any(
         parameter.grad is not None and parameter.grad.any() for parameter in task.decoder.parameters()
     )
