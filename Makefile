@@ -5,16 +5,18 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-venv
 PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
+SLOW = data or browser or processes or training
 READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check bench openapi docs-tables fuzz
+.PHONY: help demo test test-rest test-all lint check bench openapi docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
-	@echo "make test     run the tests"
-	@echo "make check    lint, types and tests: what has to pass before a change goes in"
+	@echo "make test     run the quick tests, in a minute or two"
+	@echo "make test-all run every test: with data sets (STORYQA_DATA), browser, processes and training, too"
+	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
@@ -23,8 +25,15 @@ help:
 demo: $(VENV)/.installed
 	@$(VENV)/bin/storyqa demo
 
+# One thread per process: several that each take all cores wait for one another.
 test: $(VENV)/.installed-dev
-	$(VENV)/bin/python -m pytest
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "not ($(SLOW))"
+
+# What `make test` leaves out, one test after another: they have processes of their own.
+test-rest: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m pytest -m "$(SLOW)"
+
+test-all: test test-rest
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .

@@ -55,7 +55,7 @@ def main() -> None:
     asked = defaultdict(list)
     for question in benchmark.questions:
         asked[question.story].append(question)
-    answers = defaultdict(list)
+    answers: dict[tuple[str, str], list[str]] = defaultdict(list)
     for story, questions in track(asked.items(), "reading", console=Console(stderr=True), transient=True):
         text = benchmark.books[story]().text
         for kind, context in (("books", text), ("cut", piece(text, rng.choice(lengths), rng))):

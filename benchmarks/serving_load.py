@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from answering.book_qa import Ask, BookQA
 from benchmarks.load import closed, open_model, summary

@@ -32,7 +32,8 @@ class Bm25s:
 
     def run(self, question: str, k: int) -> list[int]:
         tokens = self.bm25s.tokenize([question], show_progress=False)
-        return self.retriever.retrieve(tokens, k=k, show_progress=False)[0][0].tolist()
+        found: list[int] = self.retriever.retrieve(tokens, k=k, show_progress=False)[0][0].tolist()
+        return found
 
 
 class Bm25sTokens:
@@ -45,14 +46,15 @@ class Bm25sTokens:
         self.retriever.index(passages, show_progress=False)
 
     def run(self, question: list[str], k: int) -> list[int]:
-        return self.retriever.retrieve([question], k=k, show_progress=False)[0][0].tolist()
+        found: list[int] = self.retriever.retrieve([question], k=k, show_progress=False)[0][0].tolist()
+        return found
 
 
 class RankBm25:
     """rank_bm25's Okapi, which leaves words to its user: here runs of letters and digits."""
 
     def prepare(self, passages: Passages) -> None:
-        from rank_bm25 import BM25Okapi
+        from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]
 
         self.numbers = list(range(len(passages)))
         self.bm25 = BM25Okapi([self.words(passage) for passage in passages])

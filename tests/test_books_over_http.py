@@ -70,6 +70,7 @@ def ask(client: httpx.Client, book_id: str, question: str) -> dict[str, Any]:
     return dict(response.json())
 
 
+@pytest.mark.processes
 def test_a_file_becomes_a_book_that_answers(client: httpx.Client, folder: Path) -> None:
     html = page(f"<h1>The Clock</h1><p>{shelf.CLOCK}</p>").encode()
     begun = [
@@ -110,6 +111,7 @@ def test_the_events_of_a_job_are_what_it_is_and_end_with_it(client: httpx.Client
     assert again == f"data: {json.dumps(events[-1], separators=(',', ':'))}\n\n"
 
 
+@pytest.mark.processes
 def test_a_book_is_replaced_in_one_step_when_asked_by_its_id_and_not_otherwise(client: httpx.Client) -> None:
     finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "swap"}))
     content = problem(send(client, shelf.WELL.encode(), "swap.txt"), 409)
@@ -124,6 +126,7 @@ def test_a_book_is_replaced_in_one_step_when_asked_by_its_id_and_not_otherwise(c
     assert answer["text"] == shelf.WELL[answer["start"] : answer["end"]]
 
 
+@pytest.mark.processes
 def test_a_book_that_is_none_fails_with_the_reason_and_the_old_one_stays(client: httpx.Client) -> None:
     finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "stays"}))
     job = finished(client, send(client, b"%PDF-1.7", "clock.pdf", id="stays"))
@@ -134,6 +137,7 @@ def test_a_book_that_is_none_fails_with_the_reason_and_the_old_one_stays(client:
     assert client.get("/books/stays/text").json()["text"] == shelf.CLOCK.strip()
 
 
+@pytest.mark.processes
 def test_a_removed_book_is_gone(client: httpx.Client) -> None:
     finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "goes"}))
     ask(client, "goes", "Who?")
@@ -145,6 +149,7 @@ def test_a_removed_book_is_gone(client: httpx.Client) -> None:
         problem(client.delete(f"/books/{id}"), 404)
 
 
+@pytest.mark.processes
 def test_a_book_that_another_process_is_at_is_not_removed(client: httpx.Client, folder: Path) -> None:
     finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "busy"}))
     with IndexStore(folder).claim("busy"):
@@ -321,6 +326,7 @@ def process(
         server.wait()
 
 
+@pytest.mark.processes
 def test_after_a_kill_the_next_server_goes_on_with_the_jobs_and_loses_no_book(tmp_path: Path) -> None:
     texts = {f"tale-{number}": f"Tale {number}.\n\n{shelf.CLOCK}" for number in range(3)}
     with process(tmp_path) as (server, client):
@@ -337,6 +343,7 @@ def test_after_a_kill_the_next_server_goes_on_with_the_jobs_and_loses_no_book(tm
     assert uploads(tmp_path) == []
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_server_that_is_told_to_stop_ends_the_streams_of_events(tmp_path: Path, workers: int) -> None:
     with process(tmp_path, workers=workers) as (server, client):
@@ -348,6 +355,7 @@ def test_a_server_that_is_told_to_stop_ends_the_streams_of_events(tmp_path: Path
         assert server.wait(timeout=20) in (0, -signal.SIGTERM)  # less than requests in hand are waited for
 
 
+@pytest.mark.processes
 def test_a_full_disk_is_a_problem_that_says_so_and_nothing_is_lost(tmp_path: Path) -> None:
     with process(tmp_path, largest_file=2**20) as (_, client):
         job = finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "clock"}))

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def store(tmp_path: Path) -> IndexStore:
 
 
 def jobs(books: list[Book]) -> list[BookTask]:
-    return [BookTask(f"{book.id}.txt", lambda book=book: book) for book in books]
+    return [BookTask(f"{book.id}.txt", partial(replace, book)) for book in books]
 
 
 def statuses(outcomes: list[Outcome]) -> dict[str | None, str]:
@@ -177,6 +178,7 @@ def test_failures_are_told_and_do_not_stop_the_others(settings: BuildSettings, s
     assert store.ids() == ["book-0", "book-1"]
 
 
+@pytest.mark.processes
 def test_processes_build_what_one_process_builds(
     settings: BuildSettings, store: IndexStore, tmp_path: Path
 ) -> None:
@@ -201,6 +203,7 @@ def test_processes_build_what_one_process_builds(
     assert statuses(again) == dict.fromkeys((book.id for book in SHELF), "skipped")
 
 
+@pytest.mark.processes
 def test_a_worker_that_dies_costs_its_book_and_no_other(settings: BuildSettings, store: IndexStore) -> None:
     long = novel("long", words=60_000)
     killed: list[int] = []
@@ -242,6 +245,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("workers", "signal_sent"), [(1, signal.SIGKILL), (2, signal.SIGKILL), (2, signal.SIGINT)]
 )
@@ -290,6 +294,7 @@ def _group_lives(group: int) -> bool:
     return True
 
 
+@pytest.mark.processes
 def test_closing_the_iterator_early_ends_the_work_and_leaves_nothing_half_done(
     settings: BuildSettings, store: IndexStore
 ) -> None:

@@ -18,6 +18,8 @@ from readers.errors import EndpointError
 from readers.external.chat import UNKNOWN
 from readers.reading import Answer, Reading, Span
 
+pytestmark = pytest.mark.processes
+
 pytest.importorskip("openai", reason="transformers serve needs the extra dev")
 
 PATIENCE_S = 300

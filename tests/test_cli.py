@@ -323,6 +323,7 @@ def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.processes
 def test_ctrl_c_while_indexing_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "books"
     folder.mkdir()
@@ -346,6 +347,7 @@ def test_ctrl_c_while_indexing_keeps_what_is_done_and_the_same_command_goes_on(t
     assert len(store.ids()) == 20
 
 
+@pytest.mark.processes
 def test_serve_answers_until_it_is_told_to_stop(shelf_store: IndexStore) -> None:
     process = start(
         "serve",
@@ -374,6 +376,7 @@ def test_serve_answers_until_it_is_told_to_stop(shelf_store: IndexStore) -> None
     assert "Traceback" not in err
 
 
+@pytest.mark.processes
 def test_closed_pipes_and_terminals_without_unicode_are_no_errors(
     shelf_store: IndexStore,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from novels import novel
@@ -13,7 +15,7 @@ from indexing.vectors import DenseIndex, faiss_module, flat_index, windows
 RANDOM = np.random.default_rng(7)
 
 
-def vectors(count: int, width: int = 48) -> np.ndarray:
+def vectors(count: int, width: int = 48) -> Any:
     raw = RANDOM.normal(size=(count, width)).astype(np.float32)
     return raw / np.linalg.norm(raw, axis=1, keepdims=True)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from service.observing.metrics import Metrics
 
@@ -31,7 +31,7 @@ def documents(file: Path) -> list[dict[str, Any]]:
 )
 def test_every_yaml_file_is_in_good_style(file: Path) -> None:
     yamllint = pytest.importorskip("yamllint.config")
-    from yamllint import linter
+    from yamllint import linter  # type: ignore[import-untyped]
 
     rules = (
         "{extends: default, rules: {line-length: {max: 130}, document-start: disable, truthy: disable, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from functools import partial
 
 import pytest
@@ -41,7 +42,7 @@ def package(
     )
 
 
-def pack(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def pack(files: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         archive.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.processes
+
 
 def test_no_request_that_schemathesis_makes_up_meets_an_undocumented_answer() -> None:
     command = [sys.executable, "-m", "benchmarks.fuzz", "--examples", "4", "--phases", "examples,fuzzing"]

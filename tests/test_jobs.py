@@ -162,6 +162,7 @@ def test_a_damaged_database_is_a_clear_error_and_a_new_one_is_made_when_it_is_de
     assert jobs.get(queue(jobs, b"text")).status == "queued"
 
 
+@pytest.mark.processes
 def test_processes_that_come_at_once_share_one_queue(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom service.ingestion.jobs import JobQueue\n"
@@ -345,6 +346,7 @@ def test_a_file_is_shown_by_the_last_part_of_its_name(given: str, shown: str) ->
     assert plain(shown) == shown
 
 
+@pytest.mark.processes
 def test_the_process_that_indexes_ends_with_the_one_that_started_it_and_another_goes_on(
     tmp_path: Path, store: IndexStore
 ) -> None:

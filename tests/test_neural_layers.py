@@ -47,7 +47,7 @@ def test_a_bidirectional_lstm_is_the_one_counted_by_hand() -> None:
     for one in (lstm.forwards, lstm.backwards):
         for name, values in zip(("weight_ih_l0", "weight_hh_l0", "bias_ih_l0"), numbers, strict=True):
             fill(getattr(one, name), *values)
-        fill(one.bias_hh_l0, 0.0, 0.0, 0.0, 0.0)
+        fill(one.get_parameter("bias_hh_l0"), 0.0, 0.0, 0.0, 0.0)
     xs = [0.3, -1.0, 2.0]
     padding = 9.0
     states = lstm(torch.tensor([[*xs, padding]])[:, :, None], torch.tensor([3]))

@@ -432,7 +432,7 @@ WIDTHS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "heigh
 def test_no_view_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
     chromium: Any, url: str, colours: str, size: str
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     options = {"color_scheme": colours, "viewport": WIDTHS[size], "reduced_motion": "reduce"}
     with browsing.visiting(chromium, url, **options) as page:

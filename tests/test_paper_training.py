@@ -65,6 +65,15 @@ def test_no_span_of_a_text_is_better_than_the_oracles(passages: list[list[str]],
     assert set(zip(found.begin.tolist(), found.end.tolist(), strict=True)) == best
 
 
+def test_spans_near_the_best_are_as_long_and_hold_what_is_asked() -> None:
+    text = TokenText(["the red kite flew over the red and very old kite", "the the"])
+    near = best_spans(text, ["the", "red", "kite"], near=0.6, longest=4, holding={"kite", "moon"})
+    spans = [(int(begin), int(end)) for begin, end in zip(near.begin, near.end, strict=True)]
+    assert spans == [(0, 3), (1, 3)]
+    assert near.scores.tolist() == pytest.approx([1.0, 2.44 * 2 / (2 + 1.44 * 3)])
+    assert len(best_spans(text, ["kite", "moon"], least=0.9).begin) == 0
+
+
 def test_the_oracle_looks_where_it_is_told_to() -> None:
     text = TokenText(["a red kite", "the red kite flew"])
     assert best_spans(text, ["red", "kite"]).begin.tolist() == [1, 4]
@@ -81,7 +90,7 @@ def _span(passages: tuple[str, ...], right: tuple[int, ...], *answers: str, mark
         return None
     text, (first, last) = sample.example.text, (sample.example.token_of[n] for n in sample.target)
     passage, start, end = text.place(int(first), int(last) + 1)
-    return passages[passage][start:end]
+    return str(passages[passage][start:end])
 
 
 def test_a_span_is_learnt_where_it_is_marked_or_else_where_the_reference_is_nearest() -> None:
@@ -128,6 +137,7 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     assert vocabulary.key(vocabulary.ids(["@entity7"])[0]) == "@entity7"
 
 
+@pytest.mark.training
 @pytest.mark.parametrize(
     ("model", "epochs", "batch"), [("bidaf", 100, 500), ("attention-sum", 80, 500), ("seq2seq-lstm", 80, 100)]
 )

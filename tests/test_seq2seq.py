@@ -74,7 +74,7 @@ def test_greedy_writes_the_likeliest_token_each_time(folder: Path) -> None:
     while len(target) < 8 and target[-1:] != [tokenizer.eos_token_id]:
         so_far = torch.tensor([[model.config.decoder_start_token_id, *target]])
         target.append(int(model(input_ids=tokens, decoder_input_ids=so_far).logits[0, -1].argmax()))
-    assert answer.text == tokenizer.decode(target, skip_special_tokens=True).strip()
+    assert answer.text == str(tokenizer.decode(target, skip_special_tokens=True)).strip()
     by_hand = log_probability(folder, PROMPT, target)[choices(folder, target)]
     assert answer.score == pytest.approx(sum(by_hand), rel=1e-4)
     assert answer.confidence == pytest.approx(math.exp(sum(by_hand) / len(by_hand)), rel=1e-4)

@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from chat_server import chatting, parrot, refuses, says
+from chat_server import Asked, Handler, chatting, parrot, refuses, says
+from pydantic import SecretStr
 from server import problem, serving, wait_until_ready
 
 from answering.book_qa import Ask, BookQA
@@ -20,7 +21,7 @@ from indexing.store import IndexStore
 from service.schemas import AnswerResponse
 from service.settings import Settings
 
-ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+ASKED: list[dict[str, Any]] = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +243,11 @@ def test_an_allowed_chat_reader_is_asked_with_the_servers_key_and_no_other_model
     with chatting(parrot) as allowed, chatting(parrot) as outside:
         name = f"chat:{allowed.url}@model=parrot"
         settings = Settings(
-            store=shelf_store.root, retriever="bm25", reader="overlap", readers=(name,), chat_key="sesame"
+            store=shelf_store.root,
+            retriever="bm25",
+            reader="overlap",
+            readers=(name,),
+            chat_key=SecretStr("sesame"),
         )
         with serving(settings) as client:
             answer = client.post("/answer", json=ASKED[2] | {"reader": name})
@@ -276,10 +281,13 @@ def test_what_a_chat_reader_has_to_say_of_its_answer_reaches_the_client(shelf_st
 def test_an_endpoint_that_fails_is_a_problem_of_a_gateway_and_spares_other_questions(
     shelf_store: IndexStore,
 ) -> None:
+    def broken(handler: Handler, asked: Asked) -> None:
+        handler.wfile.write(b"garbage\r\n\r\n")
+
     with chatting(parrot) as gone:
         down = f"chat:{gone.url}@model=parrot"
     with chatting(refuses(404)) as wrong, chatting(says("<html>")) as garbage:
-        garbage.script = lambda handler, asked: handler.wfile.write(b"garbage\r\n\r\n")
+        garbage.script = broken
         names = [f"chat:{server.url}@model=parrot" for server in (wrong, garbage)]
         settings = Settings(
             store=shelf_store.root, retriever="bm25", reader=down, readers=(*names, "overlap")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pycocoevalcap.rouge.rouge import my_lcs
+from pycocoevalcap.rouge.rouge import my_lcs  # type: ignore[import-untyped]
 
 from encoders.errors import ModelError
 from encoders.word_vectors import Cosine, WordVectors

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from novels import novel, questions
-from rank_bm25 import BM25Okapi
-from sklearn.feature_extraction.text import TfidfVectorizer
+from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
 
 from indexing.errors import IndexMismatch
 from indexing.passages import split
@@ -94,9 +94,9 @@ def test_passages_without_words_score_nothing() -> None:
 
 def test_damaged_postings_are_refused() -> None:
     arrays = sparse_arrays(["one two", "three"])
-    for change in (lambda a: a["postings"]["passage"].fill(7), lambda a: a["terms"][2].fill(9)):
+    for name, part, wrong in (("postings", "passage", 7), ("terms", 2, 9)):
         damaged = {name: array.copy() for name, array in arrays.items()}
-        change(damaged)
+        damaged[name][part].fill(wrong)
         sparse = SparseIndex(damaged["vocabulary"], damaged["terms"], damaged["postings"], 2, IndexMismatch)
         with pytest.raises(IndexMismatch):
             sparse.bm25("one")

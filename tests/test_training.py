@@ -109,7 +109,7 @@ def test_half_b_is_never_trained_on(corpus: Corpus) -> None:
 
 def test_held_out_stories_are_on_one_side_and_a_smaller_share_is_part_of_a_larger() -> None:
     stories = [f"story-{n}" for n in range(200)]
-    small, large = held_out(stories, 0.05), held_out(reversed(stories), 0.1)
+    small, large = held_out(stories, 0.05), held_out(stories[::-1], 0.1)
     assert (len(small), len(large)) == (10, 20)
     assert small < large < set(stories)
 

@@ -108,6 +108,7 @@ def _tasks(corpus: Corpus) -> dict[str, Any]:
     }
 
 
+@pytest.mark.training
 @pytest.mark.parametrize(
     "kind", ["layers", "adapters", "decoder", "dense", "seq2seq-lstm", "attention-sum", "bidaf"]
 )
@@ -158,7 +159,7 @@ def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(corpus: C
     task = CrossEncoderTask(replace(TINY, frozen=True, span_weight=0.0, relevance_weight=0.0), corpus)
     batch = next(iter(task.batches(0)))
     losses = task.losses(replace(batch, right=[[] for _ in batch.right]))
-    torch.stack(list(losses.values())).sum().backward()
+    torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
     assert not any(
         parameter.grad is not None and parameter.grad.any() for parameter in task.decoder.parameters()
     )

@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 import shelf
 
 from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[1]
-ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
+ASKED: list[dict[str, Any]] = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 WORKERS = 2
 PATIENCE_S = 120
 

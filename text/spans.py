@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from text.sentences import sentence_spans
-from text.tokens import tokens
+from text.tokens import Token, tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,9 +44,15 @@ class TokenText:
     ``ids`` has shape (tokens,) and numbers the token's key by ``vocabulary``; ``starts`` and ``ends``
     are the token's place in its passage, in code points. Passage p has the tokens ``first[p]`` to
     ``first[p + 1]``. With ``ending``, that key follows the last token, and covers nothing of the text.
+    ``split`` finds the tokens of a passage.
     """
 
-    def __init__(self, passages: Sequence[str], ending: str | None = None) -> None:
+    def __init__(
+        self,
+        passages: Sequence[str],
+        ending: str | None = None,
+        split: Callable[[str], Iterable[Token]] = tokens,
+    ) -> None:
         import numpy as np
 
         self.passages = tuple(passages)
@@ -56,7 +62,7 @@ class TokenText:
         ends: list[int] = []
         first = [0]
         for passage in self.passages:
-            for key, start, end in tokens(passage):
+            for key, start, end in split(passage):
                 ids.append(self.vocabulary.setdefault(key, len(self.vocabulary)))
                 starts.append(start)
                 ends.append(end)
