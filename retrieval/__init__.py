@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RETRIEVERS = {
     "tfidf": "retrieval.sparse:TfidfRetriever",
     "bm25": "retrieval.sparse:Bm25Retriever",
-    "dense": "retrieval.dense:DenseRetriever",
+    "dense": "retrieval.hybrid:DenseRetriever",
     "hybrid": "retrieval.hybrid:HybridRetriever",
     "rerank": "retrieval.rerank:RerankRetriever",
     "rouge-span": "retrieval.span_overlap:RougeSpanRetriever",
@@ -27,3 +27,9 @@ def open_retriever(name: str, index: BookIndex) -> Retriever:
     """The retriever of that name, bound to one book; raises UnknownName with the choices."""
     retriever: Retriever = resolve("retriever", name, RETRIEVERS)(index)
     return retriever
+
+
+def retriever_class(name: str) -> type[Retriever]:
+    """The class of the retriever of that name, which says what a search costs; raises UnknownName."""
+    found: type[Retriever] = resolve("retriever", name, RETRIEVERS)
+    return found

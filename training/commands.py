@@ -321,7 +321,7 @@ def judge(
 
     library = _library(data)
     console = Console(stderr=True)
-    reader = AutoReader.unjudged(str(start))
+    reader = AutoReader.without_selector(str(start))
     with ProgressBars() as tell:
         judged = judged_questions(reader, library, lambda done, total: tell("reading", done, total))
     path = write_judge(judged, out, _command())

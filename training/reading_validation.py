@@ -12,7 +12,7 @@ from encoders.cross_encoder import CrossEncoder
 from evaluation.metrics.overlap import rouge_l
 from evaluation.systems import overlaps
 from readers.default.generate import GenerateReader
-from readers.default.span import BackboneScorer, SpanReader
+from readers.default.span import SpanReader
 from readers.reading import Reading
 from training.context_sampling import everything
 from training.corpora.corpus import FAIRYTALES, SUMMARIES, Asked, Work
@@ -32,7 +32,7 @@ def reading_scores(
     On a fixed sample of the held-out questions: FairytaleQA's with their sections, NarrativeQA's with
     their summaries; ``relevance`` orders the passages that BM25 finds in the question's story.
     """
-    span = SpanReader(BackboneScorer(encoder))
+    span = SpanReader(encoder)
     readers: dict[str, SpanReader | GenerateReader] = {"span": span}
     if decoder is not None:
         readers["generate"] = GenerateReader(encoder, decoder)
@@ -65,7 +65,6 @@ def _sample(works: Sequence[Work], kind: str, most: int) -> list[tuple[Work, Ask
 
 def _first_is_right(encoder: CrossEncoder, work: Work, one: Asked) -> bool:
     best = np.argsort(-work.sparse.bm25(one.question), kind="stable")[:CANDIDATES].tolist()
-    (windows,) = encoder.windows([(one.question, [work.texts[number] for number in best])])
-    relevance = [read.relevance for read in encoder.read(windows)]
-    first = best[windows[int(np.argmax(relevance))].passage]
+    [encoded] = encoder.encode([(one.question, [work.texts[number] for number in best])])
+    first = best[int(np.argmax([passage.relevance for passage in encoded]))]
     return overlaps(work.passages[first], one.gold)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from encoders.errors import ModelError
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -56,7 +56,7 @@ def _sentences(reading: Reading) -> list[_Sentence]:
     ]
 
 
-class OverlapReader:
+class OverlapReader(Ranker):
     """Answers with whole sentences.
 
     Score and confidence are the idf-weighted share of the question's words that the sentence

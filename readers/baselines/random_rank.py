@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Sequence
 
 from encoders.errors import ModelError
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span
 from text.sentences import sentence_spans
 
 
-class RandomReader:
+class RandomReader(Ranker):
     """Ranks candidates, and answers with sentences, in an order that only their text and the question decide.
 
     The same is asked, the same is said; the scores are spread evenly over [0, 1).

@@ -15,7 +15,7 @@ from zlib import crc32
 from encoders.errors import ModelError
 from encoders.word_vectors import Cosine, WordVectors
 from readers.baselines.options import Options, parse
-from readers.reading import Answer, NeedsReferences, Reading, Span
+from readers.reading import Answer, NeedsReferences, Ranker, Reading, Span
 from text.similarity import Similarity, bleu1, rouge_l
 from text.spans import Spans, TokenText
 from text.tokens import tokens
@@ -31,7 +31,7 @@ _KEPT = 1000  # of the spans, to choose several answers from that do not overlap
 _END = "</s>"
 
 
-class SimilarReader:
+class SimilarReader(Ranker):
     """Answers with the span most similar to the query.
 
     Ties go to the earliest, or to any: then to the same one whenever the question and the text are the same.

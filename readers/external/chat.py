@@ -14,7 +14,7 @@ from readers.errors import EndpointError
 from readers.external.dialogue import Reply, messages, read_reply
 from readers.external.endpoint import Endpoint
 from readers.external.prompts import fair_shares
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Reader, Reading, Span
 from text.quote_matching import find_quote
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ UNSUPPORTED = 0.5  # the factor where no citation holds
 _DROPPED = "the citation was dropped"
 
 
-class ChatReader:
+class ChatReader(Reader):
     """Asks for a short answer, the number of the passage it rests on and a sentence quoted from it.
 
     The quotation is looked up. Where it does not stand in the passage cited, or no such passage was

@@ -12,7 +12,7 @@ from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
 from readers.external.pretrained import load_config, load_pretrained
 from readers.external.prompts import DELIMITER, count_tokens, prompt
-from readers.reading import Answer, Reading
+from readers.reading import Answer, Ranker, Reading
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +27,7 @@ BATCH_TOKENS = 4096  # input tokens per batch, padding included
 RANK_TOKENS = 512  # candidate tokens per batch; each takes a row of logits as wide as the vocabulary
 
 
-class Seq2SeqReader:
+class Seq2SeqReader(Ranker):
     """Generates answers, so they have no span.
 
     The score is the log-probability of the generated tokens, end token included; the confidence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +15,7 @@ from readers.neural import checkpoint as stored
 from readers.neural.checkpoint import Weights
 from readers.neural.example import Example, see_reading
 from readers.neural.vocabulary import Vocabulary
-from readers.reading import Answer, Reading
+from readers.reading import Answer, Ranker, Reading
 from text.spans import TokenText
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Known:
     device: torch.device
 
 
-class NeuralReader(ABC):
+class NeuralReader(Ranker):
     """A model of the paper. ``trained_on`` says on what, ``version`` tells its weights apart.
 
     Weights are chosen twice, as the paper did: ``ranking`` are those that rank, where others do it

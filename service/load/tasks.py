@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answering.ask import Ask
 from indexing.manifest import Manifest
-from retrieval.rerank import CANDIDATES
+from retrieval import retriever_class
 from service.load.queueing import ANSWER, SEARCH, Lane, Task
 
 _CHARACTERS_PER_TOKEN = 4
@@ -19,10 +19,10 @@ def task(work: str, ask: Ask, manifest: Manifest) -> Task:
 def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
     """About how many tokens the models will read: the question beside each passage, by their mean length.
 
-    A reranker reads its candidates. A reader reads ``k`` passages, and those that were reranked are
-    not read twice.
+    A retriever reads as many as it says. A reader reads ``k`` passages, and those that the retriever read
+    are not read twice.
     """
-    reranked = CANDIDATES if ask.retriever == "rerank" else 0
-    passages = min(max(reranked, ask.k if work == ANSWER else 0), manifest.counts.passages)
+    searched = retriever_class(ask.retriever).passages_read
+    passages = min(max(searched, ask.k if work == ANSWER else 0), manifest.counts.passages)
     mean = manifest.counts.characters / max(1, manifest.counts.passages)
     return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)

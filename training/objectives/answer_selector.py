@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 from encoders.cross_encoder import CrossEncoder
 from evaluation.benchmarks.holdout import held_out
 from evaluation.metrics.overlap import rouge_l
-from readers.default.answer_selector import WEIGHTS, Judge, Logistic, Signals, choose
+from readers.default.answer_selector import WEIGHTS, AnswerSelector, Logistic, Signals, choose
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from training.context_sampling import everything
@@ -92,11 +92,8 @@ def _reading(where: str, work: Work, one: Asked, encoder: CrossEncoder) -> Readi
 def most_relevant(work: Work, question: str, encoder: CrossEncoder) -> tuple[str, ...]:
     """The passages of a work to read for a question, in story order."""
     best = np.argsort(-work.sparse.bm25(question), kind="stable")[:CANDIDATES].tolist()
-    (windows,) = encoder.windows([(question, [work.texts[number] for number in best])])
-    relevance = dict.fromkeys(best, -np.inf)
-    for window, read in zip(windows, encoder.read(windows), strict=True):
-        number = best[window.passage]
-        relevance[number] = max(relevance[number], read.relevance)
+    [encoded] = encoder.encode([(question, [work.texts[number] for number in best])])
+    relevance = {number: one.relevance for number, one in zip(best, encoded, strict=True)}
     chosen = sorted(best, key=lambda number: -relevance[number])[:READ]
     return tuple(work.texts[number] for number in sorted(chosen))
 
@@ -115,7 +112,7 @@ def fit_logistic(features: Sequence[Mapping[str, float]], chances: Sequence[floa
     )
 
 
-def fit_judge(judged: Sequence[Judged]) -> Judge:
+def fit_judge(judged: Sequence[Judged]) -> AnswerSelector:
     """Worth from the first answer of each reader, and rightness from the one that worth chooses."""
     judged = [one for one in judged if one.signals]
     features = [[signals.features(one.question) for signals in one.signals] for one in judged]
@@ -129,7 +126,7 @@ def fit_judge(judged: Sequence[Judged]) -> Judge:
         [rows[i] for rows, i in zip(features, best, strict=True)],
         [float(one.worth[i] >= RIGHT) for one, i in zip(judged, best, strict=True)],
     )
-    return Judge(worth, right)
+    return AnswerSelector(worth, right)
 
 
 def _firsts(one: Judged) -> list[int]:
