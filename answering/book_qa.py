@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from answering.ask import ANSWERABLE, Ask, before_offset
-from answering.citing import Evidence, chapter_at, cite
+from answering.citing import Candidate, CitedAnswer, Evidence, PassageRead, evidence_of, passages_read
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.open_books import OpenBooks, configured_reader
-from answering.timing import Laps
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from readers import spec_of
-from readers.attribution import nearest_sentence
 from readers.errors import EndpointError
 from readers.reading import Answer, Reader, Reading
 from retrieval import RETRIEVERS
-from retrieval.hits import Hit
-from retrieval.rerank import First, RerankRetriever, rerank
+from retrieval.hits import Hit, Retriever, Search
 from text.registry import check_name
 
 log = logging.getLogger(__name__)
@@ -36,14 +34,38 @@ __all__ = [
     "Found",
     "PassageRead",
     "Searched",
+    "passages_read",
 ]
+
+STEPS = ("search", "rerank", "read", "cite")
+TOGETHER = 64  # questions in one batch at most: what is known of their passages takes up to 1.5 MB each
+
+
+class Stopwatch:
+    """Times the steps of one batch: ``end`` says which step has just ended, and the next one begins."""
+
+    def __init__(self) -> None:
+        self._began = self._step_began = time.perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def end(self, step: str) -> None:
+        """``step`` took from the end of the one before it until now."""
+        now = time.perf_counter()
+        self._seconds[step] = now - self._step_began
+        self._step_began = now
+
+    def timings_ms(self) -> dict[str, float]:
+        """The steps that have ended, in milliseconds, and their ``total``."""
+        seconds = self._seconds | {"total": self._step_began - self._began}
+        return {step: round(1000 * s, 3) for step, s in seconds.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found for one question: ``hits`` best first, and the same in story order to read.
+    """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
 
-    ``texts[i]`` is the text of ``in_story_order[i]``; ``before`` is the offset asked for, resolved.
+    ``reading`` is what the reader is given: ``reading.passages[i]`` is the text of ``in_story_order[i]``.
+    ``before`` is the offset asked for, resolved.
     """
 
     ask: Ask
@@ -51,12 +73,7 @@ class Found:
     before: int | None
     hits: tuple[Hit, ...]
     in_story_order: tuple[Hit, ...]
-    texts: tuple[str, ...]
-
-    @property
-    def reading(self) -> Reading:
-        """What the reader is given."""
-        return Reading(self.ask.question, self.texts)
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,53 +81,6 @@ class Searched:
     """What was found for one question, and what the steps took of the batch it was in."""
 
     found: Found
-    timings_ms: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated.
-
-    ``note`` is what the reader has to say of it, such as that a citation was made up.
-    """
-
-    text: str
-    confidence: float
-    evidence: Evidence | None
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PassageRead:
-    """A passage that was read: ``book.text[start:end]``, and the retriever's score of it."""
-
-    number: int
-    start: int
-    end: int
-    score: float
-    chapter: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class CitedAnswer:
-    """The best answer, with its place in the book.
-
-    Where there was nothing to read, ``text`` is empty, ``confidence`` 0 and ``evidence`` None.
-    ``answerable`` is False there, and where the confidence is so low that the book may not say; the
-    best guess is given all the same. ``note`` is the best candidate's. ``candidates`` are the best
-    answers, this one first; ``passages`` those read, in story order. ``versions`` names the index,
-    retriever and reader; ``timings_ms`` are the wall times of the steps (``laps.STEPS``) and their
-    ``total``, each of the whole batch the question was in.
-    """
-
-    text: str
-    confidence: float
-    answerable: bool
-    evidence: Evidence | None
-    note: str | None
-    candidates: tuple[Candidate, ...]
-    passages: tuple[PassageRead, ...]
-    versions: dict[str, str]
     timings_ms: dict[str, float]
 
 
@@ -184,56 +154,69 @@ class BookQA:
         Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
         index and ``ModelError`` for models that cannot be loaded.
         """
-        laps = Laps()
-        found = self.find(asks, laps)
+        return [cited for batch in _batches(asks) for cited in self._answer_batch(batch)]
+
+    def _answer_batch(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+        stopwatch = Stopwatch()
+        found = self.find(asks, stopwatch)
         answers = self.read(found)
-        laps.end("read")
+        stopwatch.end("read")
         candidates = [self.cite(*pair) for pair in zip(found, answers, strict=True)]
-        laps.end("cite")
-        return [
-            self._cited(one, best, laps.timings_ms()) for one, best in zip(found, candidates, strict=True)
-        ]
+        stopwatch.end("cite")
+        timings_ms = stopwatch.timings_ms()
+        return [self._cited(one, best, timings_ms) for one, best in zip(found, candidates, strict=True)]
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
-        laps = Laps()
-        return [Searched(found, laps.timings_ms()) for found in self.find(asks, laps)]
+        return [searched for batch in _batches(asks) for searched in self._search_batch(batch)]
 
-    def find(self, asks: Sequence[Ask], laps: Laps | None = None) -> list[Found]:
+    def _search_batch(self, asks: Sequence[Ask]) -> list[Searched]:
+        stopwatch = Stopwatch()
+        found = self.find(asks, stopwatch)
+        timings_ms = stopwatch.timings_ms()
+        # Nobody is going to read them: what is known of their passages need not be kept.
+        return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
+
+    def find(
+        self, asks: Sequence[Ask], stopwatch: Stopwatch | None = None, *, all_hits: bool = False
+    ) -> list[Found]:
         """The passages for each question; questions to one book are searched in one call.
 
-        What a reranker reads is read for all books in one call. ``laps`` are told the steps ``search``
-        and, where there is one, ``rerank``. Raises as ``answer_many`` does.
+        What a second phase of searching reads is read for all books in one call. ``stopwatch`` times the
+        step ``search`` and the second phases. ``all_hits`` puts every passage of the book in order, not
+        those alone that are read. Raises as ``answer_many`` does.
         """
-        laps = laps or Laps()
+        stopwatch = stopwatch or Stopwatch()
         # Once per book: one batch must not see two builds of it.
         books = {book_id: self._books.get(book_id) for book_id in {ask.book_id for ask in asks}}
+        befores = [before_offset(ask.before, books[ask.book_id].index.characters) for ask in asks]
         groups: dict[tuple[str, str, int, int | None], list[int]] = defaultdict(list)
-        for i, ask in enumerate(asks):
-            before = before_offset(ask.before, books[ask.book_id].index.characters)
-            groups[ask.book_id, ask.retriever, ask.k, before].append(i)
-        hits: dict[int, list[Hit]] = {}
-        firsts: list[tuple[list[int], First]] = []
+        for i, (ask, before) in enumerate(zip(asks, befores, strict=True)):
+            k = max(ask.k, len(books[ask.book_id].index.passages)) if all_hits else ask.k
+            groups[ask.book_id, ask.retriever, k, before].append(i)
+        begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
         for (book_id, name, k, before), members in groups.items():
             retriever = books[book_id].retriever(name)
-            questions = [asks[i].question for i in members]
-            if isinstance(retriever, RerankRetriever):
-                firsts.append((members, retriever.first(questions, k, before)))
-            else:
-                hits.update(zip(members, retriever.search(questions, k, before), strict=True))
-        laps.end("search")
-        if firsts:
-            for (members, _), ordered in zip(firsts, rerank([first for _, first in firsts]), strict=True):
-                hits.update(zip(members, ordered, strict=True))
-            laps.end("rerank")
-        resolved = {i: before for (_, _, _, before), members in groups.items() for i in members}
-        return [_found(ask, books[ask.book_id].index, resolved[i], hits[i]) for i, ask in enumerate(asks)]
+            search = retriever.begin([asks[i].question for i in members], k, before)
+            begun[type(retriever)].append((members, search))
+        stopwatch.end("search")
+        hits: dict[int, list[Hit]] = {}
+        for kind, searches in begun.items():
+            finished = kind.finish([search for _, search in searches])
+            for (members, _), of_search in zip(searches, finished, strict=True):
+                hits.update(zip(members, of_search, strict=True))
+            if kind.second_phase is not None:
+                stopwatch.end(kind.second_phase)
+        return [
+            _found(ask, books[ask.book_id].index, before, hits[i])
+            for i, (ask, before) in enumerate(zip(asks, befores, strict=True))
+        ]
 
     def read(self, found: Sequence[Found]) -> list[list[Answer]]:
         """The reader's answers to each question, best first; none where nothing was found."""
         groups: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, one in enumerate(found):
-            if one.texts:
+            if one.reading.passages:
                 groups[one.ask.reader, one.ask.n_best].append(i)
         answers: list[list[Answer]] = [[] for _ in found]
         for (reader, n_best), members in groups.items():
@@ -244,7 +227,15 @@ class BookQA:
 
     def cite(self, found: Found, answers: Sequence[Answer]) -> tuple[Candidate, ...]:
         """The answers with their places in the book: here spans in passages become offsets."""
-        return tuple(Candidate(a.text, a.confidence, _evidence(found, a), a.note) for a in answers)
+        return tuple(
+            Candidate(
+                answer.text,
+                answer.confidence,
+                evidence_of(answer, found.reading, found.in_story_order, found.index, found.before),
+                answer.note,
+            )
+            for answer in answers
+        )
 
     def _cited(
         self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
@@ -271,35 +262,20 @@ class BookQA:
         return configured_reader(name, self._settings)
 
 
+def _batches(asks: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
+    return (asks[first : first + TOGETHER] for first in range(0, len(asks), TOGETHER))
+
+
 def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) -> Found:
-    in_story_order = tuple(sorted(hits, key=lambda hit: hit.passage.start))
-    texts = tuple(index.text(hit.passage.start, hit.passage.end) for hit in in_story_order)
-    return Found(ask, index, before, tuple(hits), in_story_order, texts)
-
-
-def _evidence(found: Found, answer: Answer) -> Evidence | None:
-    """Where the answer stands, or else what its reader rests it on, or else the nearest sentence."""
-    told = answer.span or answer.support
-    if told is not None:
-        place = (told.passage, told.start, told.end)
-    else:
-        nearest = nearest_sentence(found.texts, answer.text, found.ask.question)
-        if nearest is None:
-            return None
-        place = nearest
-    passage = found.in_story_order[place[0]].passage
-    return cite(found.index, passage, passage.start + place[1], passage.start + place[2], found.before)
-
-
-def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:
-    """The hits with what a person or a program wants to know of them, in the same order."""
-    return tuple(
-        PassageRead(
-            number=hit.passage.number,
-            start=hit.passage.start,
-            end=hit.passage.end,
-            score=float(hit.score),
-            chapter=chapter_at(index.chapters, hit.passage.start),
-        )
-        for hit in hits
+    read = sorted(hits[: ask.k], key=lambda hit: hit.passage.start)
+    reading = Reading(
+        ask.question,
+        tuple(index.text(hit.passage.start, hit.passage.end) for hit in read),
+        encoded=tuple(hit.encoded for hit in read),
     )
+    return Found(ask, index, before, _without_encoded(hits), _without_encoded(read), reading)
+
+
+def _without_encoded(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits without what is large and of use in the reading alone."""
+    return tuple(hit if hit.encoded is None else replace(hit, encoded=None) for hit in hits)

@@ -1,4 +1,4 @@
-"""Where in the book an answer stands: the place, the sentence and the chapter around it."""
+"""Cited answers, and where in the book they stand: the place, the sentence and the chapter around it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from indexing.book import Chapter, Passage
 from indexing.index import BookIndex
+from readers.attribution import nearest_sentence
+from readers.reading import Answer, Reading
+from retrieval.hits import Hit
 from text.sentences import sentence_spans
 
 # How far around an answer its sentence may reach, in characters.
@@ -31,6 +34,72 @@ class Evidence:
     sentence: str
     sentence_start: int
     sentence_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated.
+
+    ``note`` is what the reader has to say of it, such as that a citation was made up.
+    """
+
+    text: str
+    confidence: float
+    evidence: Evidence | None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRead:
+    """A passage that was read: ``book.text[start:end]``, and the retriever's score of it."""
+
+    number: int
+    start: int
+    end: int
+    score: float
+    chapter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """The best answer, with its place in the book.
+
+    Where there was nothing to read, ``text`` is empty, ``confidence`` 0 and ``evidence`` None.
+    ``answerable`` is False there, and where the confidence is so low that the book may not say; the
+    best guess is given all the same. ``note`` is the best candidate's. ``candidates`` are the best
+    answers, this one first; ``passages`` those read, in story order. ``versions`` names the index,
+    retriever and reader; ``timings_ms`` are the wall times of the steps (``book_qa.STEPS``) and their
+    ``total``, each of the whole batch the question was in.
+    """
+
+    text: str
+    confidence: float
+    answerable: bool
+    evidence: Evidence | None
+    note: str | None
+    candidates: tuple[Candidate, ...]
+    passages: tuple[PassageRead, ...]
+    versions: dict[str, str]
+    timings_ms: dict[str, float]
+
+
+def evidence_of(
+    answer: Answer, reading: Reading, read: Sequence[Hit], index: BookIndex, before: int | None
+) -> Evidence | None:
+    """Where the answer stands, or else what its reader rests it on, or else the nearest sentence.
+
+    ``read[i]`` is the passage whose text ``reading.passages[i]`` is.
+    """
+    span = answer.span or answer.support
+    if span is not None:
+        place = (span.passage, span.start, span.end)
+    else:
+        nearest = nearest_sentence(reading.passages, answer.text, reading.question)
+        if nearest is None:
+            return None
+        place = nearest
+    passage = read[place[0]].passage
+    return cite(index, passage, passage.start + place[1], passage.start + place[2], before)
 
 
 def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int | None = None) -> Evidence:
@@ -80,3 +149,17 @@ def _sentence_around(index: BookIndex, start: int, end: int, before: int | None)
     if not touched:
         return start, end
     return min(start, first + touched[0][0]), max(end, first + touched[-1][1])
+
+
+def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:
+    """The hits with what a person or a program wants to know of them, in the same order."""
+    return tuple(
+        PassageRead(
+            number=hit.passage.number,
+            start=hit.passage.start,
+            end=hit.passage.end,
+            score=float(hit.score),
+            chapter=chapter_at(index.chapters, hit.passage.start),
+        )
+        for hit in hits
+    )

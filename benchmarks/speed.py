@@ -27,7 +27,7 @@ from benchmarks.texts import generated, real
 from encoders.backbone import backbone_folder
 from encoders.cross_encoder import CrossEncoder
 from indexing.store import IndexStore
-from readers.default.span import BackboneScorer, SpanReader
+from readers.default.span import SpanReader
 
 ROOT = Path(__file__).parents[1]
 log = logging.getLogger("benchmarks")
@@ -64,7 +64,7 @@ def measure(plan: Plan, python: Path, data: Path | None, scratch: Path) -> dict[
     log.info("searching is measured")
     compared.append(comparisons.encode(python, backbone_folder(), index, plan.sizes))
     log.info("encoding is measured")
-    reader = SpanReader(BackboneScorer(CrossEncoder(tensors, "benchmark")))
+    reader = SpanReader(CrossEncoder(tensors, "benchmark"))
     compared.append(comparisons.read(python, model, reader, index, texts, plan.sizes))
     log.info("reading is measured")
     compared.append(comparisons.ask(python, model, BookQA(store), index, texts, plan.sizes))

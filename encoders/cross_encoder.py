@@ -1,17 +1,13 @@
-"""The cross-encoder that reads a question beside a passage: one pass serves reranker and readers."""
+"""The cross-encoder that reads a question beside a passage: what it says serves reranker and readers."""
 
 from __future__ import annotations
 
-from array import array
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from encoders.adapters import file_hash, load_weights, overlay
 from encoders.backbone import load_backbone, load_tokenizer
@@ -28,21 +24,40 @@ if TYPE_CHECKING:
 BATCH_TOKENS = {"cpu": 1536, "cuda": 16384}
 LONGEST = 384  # tokens of a window
 WEIGHTS = "span.safetensors"
-KEPT_SCORES = 4096  # windows read last, about 3 kB each
-KEPT_STATES = 512  # windows read last, 0.3 MB at most each
+BLANK = -1e3  # the relevance of a passage without a word
 
 
-@dataclass(frozen=True, slots=True)
-class WindowRead:
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedWindow:
     """What one window says: scores of its context tokens as the answer's start and end, and its relevance.
 
     ``start`` and ``end`` have shape (context tokens,), unnormalised log-probabilities. ``relevance``
-    is the log-odds that the window answers, against nothing answering.
+    is the log-odds that the window answers, against nothing answering. ``states`` are the last hidden
+    states of all its tokens, (tokens, width), fp16, on the encoder's device; of width 0 from a model whose
+    states nobody reads.
     """
 
+    window: Window
     start: NDArray[np.float32]
     end: NDArray[np.float32]
     relevance: float
+    states: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedPassage:
+    """What an encoder says of one passage beside one question, window by window; a blank one has none.
+
+    ``encoder`` is the version of the weights that said so: others have to read the passage anew.
+    """
+
+    encoder: str
+    windows: tuple[EncodedWindow, ...]
+
+    @property
+    def relevance(self) -> float:
+        """That of the best window."""
+        return max((window.relevance for window in self.windows), default=BLANK)
 
 
 class CrossEncoder:
@@ -50,8 +65,7 @@ class CrossEncoder:
 
     The first two: Devlin et al. 2019, section 4.2; the third: Nogueira and Cho 2019, section 3.
 
-    ``version`` is the first digits of the SHA-256 of its weights. What was read last is kept: a
-    reader finds done what the reranker did. Safe to call from several threads.
+    ``version`` is the first digits of the SHA-256 of its weights.
     """
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], version: str) -> None:
@@ -67,40 +81,29 @@ class CrossEncoder:
         self._weight, self._bias = (
             tensors[name].float().to(self.device, self.dtype) for name in ("head.weight", "head.bias")
         )
-        self.windows = Windower(load_tokenizer(), LONGEST)
-        self._scores: OrderedDict[bytes, WindowRead] = OrderedDict()
-        self._states: OrderedDict[bytes, torch.Tensor] = OrderedDict()
-        self._lock = Lock()
+        self._windows = Windower(load_tokenizer(), LONGEST)
 
-    def read(self, windows: Sequence[Window]) -> list[WindowRead]:
-        """What each window says, in order; those that were read lately are not read again."""
-        return self._recall(windows, self._scores)
+    def encode(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[EncodedPassage]]:
+        """What is said of each question's passages, in their order.
 
-    def states(self, windows: Sequence[Window]) -> list[torch.Tensor]:
-        """The last hidden states of all tokens of each window, (tokens, width), fp16, on the device."""
-        return self._recall(windows, self._states)
+        All windows of all passages are read in common batches, and a passage that is asked twice beside
+        one question is read once.
+        """
+        pairs = list(dict.fromkeys((question, one) for question, passages in asked for one in passages))
+        cut = self._windows([(question, (passage,)) for question, passage in pairs])
+        read = iter(self._read([window for windows in cut for window in windows]))
+        found = {
+            pair: EncodedPassage(self.version, tuple(next(read) for _ in windows))
+            for pair, windows in zip(pairs, cut, strict=True)
+        }
+        return [[found[question, passage] for passage in passages] for question, passages in asked]
 
-    def _recall(self, windows: Sequence[Window], kept: OrderedDict[bytes, Any]) -> list[Any]:
-        keys = [_key(window) for window in windows]
-        with self._lock:
-            known = {key: kept[key] for key in keys if key in kept}
-            for key in known:
-                kept.move_to_end(key)
-        missing = {key: window for key, window in zip(keys, windows, strict=True) if key not in known}
-        for key, read, states in self._read(missing):
-            known[key] = read if kept is self._scores else states
-            with self._lock:
-                _keep(self._scores, key, read, KEPT_SCORES)
-                _keep(self._states, key, states, KEPT_STATES)
-        return [known[key] for key in keys]
-
-    def _read(self, windows: Mapping[bytes, Window]) -> Iterator[tuple[bytes, WindowRead, torch.Tensor]]:
+    def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
         import torch
 
-        keys = list(windows)
-        lengths = [len(window.ids) for window in windows.values()]
-        for batch in batches(lengths, BATCH_TOKENS[self.device.type]):
-            members = [windows[keys[i]] for i in batch]
+        found: dict[int, EncodedWindow] = {}
+        for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS[self.device.type]):
+            members = [windows[i] for i in batch]
             ids, types, mask = collate(members)
             with torch.inference_mode():
                 hidden = self.backbone(
@@ -111,25 +114,15 @@ class CrossEncoder:
                 scores = torch.nn.functional.linear(hidden, self._weight, self._bias).float().cpu().numpy()
             for row, (i, window) in enumerate(zip(batch, members, strict=True)):
                 context = slice(window.first, window.first + len(window.offsets))
-                start, end = scores[row, context, 0].copy(), scores[row, context, 1].copy()
                 # Copies: a view would keep the whole batch alive.
-                yield (
-                    keys[i],
-                    WindowRead(start, end, float(scores[row, 0, 2])),
-                    hidden[row, : len(window.ids)].to(torch.float16, copy=True),
+                found[i] = EncodedWindow(
+                    window,
+                    start=scores[row, context, 0].copy(),
+                    end=scores[row, context, 1].copy(),
+                    relevance=float(scores[row, 0, 2]),
+                    states=hidden[row, : len(window.ids)].to(torch.float16, copy=True),
                 )
-
-
-def _key(window: Window) -> bytes:
-    """What stands for the tokens of a window; a tuple of them would be five times as large as its scores."""
-    return blake2b(array("i", window.ids).tobytes(), digest_size=16).digest()
-
-
-def _keep(kept: OrderedDict[bytes, Any], key: bytes, value: Any, most: int) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > most:
-        kept.popitem(last=False)
+        return [found[i] for i in range(len(windows))]
 
 
 def collate(windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
@@ -151,8 +144,8 @@ def collate(windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor, torc
 def load_crossencoder(folder: str | None = None) -> CrossEncoder:
     """The shipped cross-encoder, or that of a folder where ``storyqa train span`` left its weights.
 
-    Loaded once per process, so that whoever reads a window has it read for all. Raises ModelError where
-    the weights cannot be read or are of another encoder.
+    Loaded once per process: retriever and readers share it. Raises ModelError where the weights cannot be
+    read or are of another encoder.
     """
     return _load(folder)
 

@@ -25,7 +25,7 @@ from text.spans import overlaps
 
 log = logging.getLogger(__name__)
 
-BATCH = 32  # what the reranker has read of so many questions is still known to the readers
+BATCH = 32  # questions: what is known of their passages is kept in memory together
 LITTLE = 500_000  # characters
 Tell = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""

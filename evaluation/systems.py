@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
@@ -13,7 +13,6 @@ from evaluation.benchmarks.benchmark import Place, Question
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
-from retrieval import open_retriever
 from service.settings import load_settings
 from text.spans import overlaps
 
@@ -67,10 +66,16 @@ class GivenPassages:
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
-        readings = [
-            _reading(self._reader, q, tuple(self._book(q.book).text[start:end] for start, end in q.given))
-            for q in questions
-        ]
+        readings = self._reader.prepare(
+            [
+                _reading(
+                    self._reader,
+                    q,
+                    Reading(q.text, tuple(self._book(q.book).text[start:end] for start, end in q.given)),
+                )
+                for q in questions
+            ]
+        )
         answers = [of_one[:1] for of_one in self._reader.read(readings, 1)]
         ranks = reciprocal_ranks(self._reader, readings, questions, self._candidates)
         return [
@@ -108,13 +113,20 @@ class RetrievedPassages:
             Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader, n_best=1)
             for q in questions
         ]
-        found = self._qa.find(asks)
+        # All passages are put in order where it is known which are right: at what rank the first is.
+        found = self._qa.find(asks, all_hits=any(question.gold for question in questions))
         reader = named_reader(self._reader)
-        readings = [_reading(reader, q, one.texts) for q, one in zip(questions, found, strict=True)]
-        # An oracle is told the right answers, which no question to the service holds.
-        answers = reader.read(readings, 1) if reader.oracle else self._qa.read(found)
+        readings = reader.prepare(
+            [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
+        )
+        answers = reader.read(readings, 1)
         ranks = reciprocal_ranks(reader, readings, questions, self._candidates)
-        golds = self._first_golds(questions)
+        golds = [
+            first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)
+            if question.gold
+            else None
+            for one, question in zip(found, questions, strict=True)
+        ]
         results = []
         for one, of_one, rank, gold in zip(found, answers, ranks, golds, strict=True):
             best = next(iter(self._qa.cite(one, of_one)), None)
@@ -133,33 +145,14 @@ class RetrievedPassages:
             )
         return results
 
-    def _first_golds(self, questions: Sequence[Question]) -> list[int | None]:
-        """Per question the rank of the first gold passage among all of the book's."""
-        golds: list[int | None] = [None] * len(questions)
-        by_book: dict[str, list[int]] = {}
-        for i, question in enumerate(questions):
-            if question.gold:
-                by_book.setdefault(question.book, []).append(i)
-        for book, members in by_book.items():
-            index = self._qa.open(book)
-            retriever = open_retriever(self._retriever, index)
-            for i, hits in zip(
-                members,
-                retriever.search([questions[i].text for i in members], len(index.passages)),
-                strict=True,
-            ):
-                places = [(hit.passage.start, hit.passage.end) for hit in hits]
-                golds[i] = first_gold(places, questions[i].gold)
-        return golds
-
 
 def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:
     """The rank, from 1, of the first place that overlaps a gold one; 0 where none does."""
     return next((rank for rank, place in enumerate(places, 1) if overlaps(place, gold)), 0)
 
 
-def _reading(reader: Reader, question: Question, passages: tuple[str, ...]) -> Reading:
-    return Reading(question.text, passages, question.answers if reader.oracle else ())
+def _reading(reader: Reader, question: Question, reading: Reading) -> Reading:
+    return replace(reading, references=question.answers) if reader.oracle else reading
 
 
 def reciprocal_ranks(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from text.errors import StoryQAError
+
+if TYPE_CHECKING:
+    from encoders.cross_encoder import EncodedPassage
 
 
 class NeedsReferences(StoryQAError):
@@ -19,13 +23,21 @@ class Reading:
 
     ``references`` are the right answers, for oracles alone, which measure what the best possible answer
     is worth; only evaluation knows them. ``candidates`` are the answers to choose from where the question
-    has some (cloze, multiple choice); a reader may make use of them.
+    has some (cloze, multiple choice); a reader may make use of them. ``encoded`` is what an encoder has said
+    of each passage already, None where none did; readings that differ in nothing else are equal.
     """
 
     question: str
     passages: tuple[str, ...]
     references: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
+    encoded: tuple[EncodedPassage | None, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.encoded and len(self.encoded) != len(self.passages):
+            raise ValueError(
+                f"{len(self.encoded)} encoded of {len(self.passages)} passages; wanted all or ()"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class Answer:
 
 
 class Reader(Protocol):
-    """Answers questions from passages; sees strings, never a book or an index.
+    """Answers questions from passages; sees strings, never a book or an index. Readers derive from it.
 
     ``version`` tells its weights from others, where they are ours or trained by us; ``trained_on`` says what
     they learnt from, where that is known. Readings have references only for an ``oracle``.
@@ -75,18 +87,58 @@ class Reader(Protocol):
     trained_on: str | None = None
     oracle: bool = False
 
+    def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
+        """The readings with what this reader computes of them before it answers or ranks.
+
+        ``read`` and ``rank`` prepare what is not; who calls both prepares first, so that nothing is
+        computed twice. A reader without such work returns them as they are.
+        """
+        return list(readings)
+
+    @abstractmethod
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.
 
         Where an answer has a span, its text is exactly ``passages[span.passage][span.start:span.end]``,
         and no two spans of one reading overlap. A support lies inside its passage too.
         """
-        ...
 
 
 class Ranker(Reader, Protocol):
     """A reader that can also rank given candidates (used for MRR and multiple choice)."""
 
+    @abstractmethod
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """One score per candidate, larger is better: log-probability or similarity."""
+
+
+class PassageEncoder(Protocol):
+    """Reads passages beside a question, as the cross-encoder does; ``version`` tells weights apart."""
+
+    @property
+    def version(self) -> str:
+        """What ``EncodedPassage.encoder`` is of what it encoded."""
         ...
+
+    def encode(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[EncodedPassage]]:
+        """See ``CrossEncoder.encode``."""
+        ...
+
+
+def encode_readings(encoder: PassageEncoder, readings: Sequence[Reading]) -> list[Reading]:
+    """The readings with what ``encoder`` says of every passage; what it said before is not computed again."""
+    known = [
+        [one if one is not None and one.encoder == encoder.version else None for one in encoded]
+        for encoded in (reading.encoded or (None,) * len(reading.passages) for reading in readings)
+    ]
+    missing = [
+        (reading.question, [p for p, one in zip(reading.passages, of_one, strict=True) if one is None])
+        for reading, of_one in zip(readings, known, strict=True)
+    ]
+    if not any(passages for _, passages in missing):
+        return list(readings)
+    new = (one for of_one in encoder.encode(missing) for one in of_one)
+    return [
+        replace(reading, encoded=tuple(next(new) if one is None else one for one in of_one))
+        for reading, of_one in zip(readings, known, strict=True)
+    ]

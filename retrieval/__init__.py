@@ -24,7 +24,7 @@ RETRIEVERS: dict[str, Spec] = by_name(
     Spec("bm25", "retrieval.sparse:Bm25Retriever", "Okapi BM25 (rank-bm25's weights)", public=True),
     Spec(
         "dense",
-        "retrieval.dense:DenseRetriever",
+        "retrieval.hybrid:DenseRetriever",
         "the best of the overlapping 80-word windows in each passage, by the encoder's vectors (FAISS)",
         public=True,
     ),
@@ -71,3 +71,9 @@ def open_retriever(name: str, index: BookIndex) -> Retriever:
     """The retriever of that name, bound to one book; raises UnknownName with the choices."""
     retriever: Retriever = resolve("retriever", name, RETRIEVERS)(index)
     return retriever
+
+
+def retriever_class(name: str) -> type[Retriever]:
+    """The class of the retriever of that name, which says what a search costs; raises UnknownName."""
+    found: type[Retriever] = resolve("retriever", name, RETRIEVERS)
+    return found

@@ -1,4 +1,4 @@
-"""Retrieval by words and by meaning at once: a weighted sum of z-scored BM25 and dense scores."""
+"""Retrieval by meaning, alone and beside words: a weighted sum of z-scored BM25 and dense scores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from indexing.index import BookIndex
-from retrieval.dense import DenseRetriever
-from retrieval.hits import Hit
-from retrieval.ranking import best_hits
+from retrieval.hits import Hit, Retriever, best_hits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +15,32 @@ if TYPE_CHECKING:
 DENSE_WEIGHT = 0.5
 
 
-class HybridRetriever:
+class DenseRetriever(Retriever):
+    """Inner product of unit vectors, best over the overlapping windows of each passage."""
+
+    def __init__(self, index: BookIndex) -> None:
+        """Loads the encoder; raises IndexMismatch unless its weights are those the index was built with."""
+        self._index = index
+        self._encoder = index.encoder()
+
+    def scores(self, questions: Sequence[str]) -> NDArray[np.float32]:
+        """The similarity of every passage to every question: (questions, passages)."""
+        import numpy as np
+
+        # One by one: in a batch, padding and int8 rounding let each question change the vectors of the
+        # others, and what is found must not depend on who else asks at that moment.
+        vectors = [self._encoder.encode([question]) for question in questions]
+        width = self._index.manifest.width
+        return self._index.dense.scores(np.concatenate([np.zeros((0, width), dtype=np.float32), *vectors]))
+
+    def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
+        """See ``Retriever.first``."""
+        passages = self._index.passages
+        seen = passages.until(before)
+        return [best_hits(passages, row[:seen], k) for row in self.scores(questions)]
+
+
+class HybridRetriever(Retriever):
     """(1 - w) z(BM25) + w z(dense), with w = ``DENSE_WEIGHT``.
 
     z subtracts the mean over the passages that may be read and divides by the standard deviation,
@@ -30,8 +53,8 @@ class HybridRetriever:
         self._dense = DenseRetriever(index)
         self._weight = dense_weight
 
-    def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
-        """See ``Retriever.search``."""
+    def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
+        """See ``Retriever.first``."""
         passages, sparse = self._index.passages, self._index.sparse
         seen = passages.until(before)
         found = []

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from indexing.index import BookIndex
-from retrieval.hits import Hit
-from retrieval.ranking import best_hits
+from retrieval.hits import Hit, Retriever, best_hits
 from text.words import words
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class TopicModel:
 _models: WeakKeyDictionary[BookIndex, TopicModel] = WeakKeyDictionary()
 
 
-class LdaRetriever:
+class LdaRetriever(Retriever):
     """The passages whose topics diverge least from the question's."""
 
     def __init__(self, index: BookIndex) -> None:
@@ -71,8 +70,8 @@ class LdaRetriever:
             _models[index] = TopicModel([index.text(passage.start, passage.end) for passage in passages])
         self._model = _models[index]
 
-    def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
-        """See ``Retriever.search``; scores are negated divergences."""
+    def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
+        """See ``Retriever.first``; scores are negated divergences."""
         passages = self._index.passages
         seen = passages.until(before)
         found = []

@@ -1,28 +1,30 @@
-"""Retrieval in two steps: many passages found at once, then each read beside the question."""
+"""Retrieval in two phases: many passages found at once, then each read beside the question."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Self
 
-from encoders.cross_encoder import CrossEncoder, WindowRead, load_crossencoder
-from encoders.windows import Window
+from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
 from indexing.index import BookIndex
-from retrieval.hits import Hit, Retriever
+from retrieval.hits import Hit, Retriever, Search
 from retrieval.hybrid import HybridRetriever
-from retrieval.ranking import check_count
 
 CANDIDATES = 10
 FIRST_WEIGHT = 2.0  # of a first score, in standard deviations, beside the log-odds of relevance
 
 
-class RerankRetriever:
+class RerankRetriever(Retriever):
     """Puts the best ``candidates`` of another retriever in the order of a cross-encoder's relevance.
 
     A passage scores log-odds of its best window (Nogueira and Cho 2019, section 3) + ``FIRST_WEIGHT``
     times its first score. What was found after the candidates follows them in the order it had.
     """
+
+    second_phase: ClassVar[str | None] = "rerank"
+    passages_read: ClassVar[int] = CANDIDATES
 
     def __init__(
         self,
@@ -39,69 +41,46 @@ class RerankRetriever:
         self._candidates = candidates
         self._first_weight = first_weight
 
-    def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
-        """See ``Retriever.search``."""
-        [ordered] = rerank([self.first(questions, k, before)])
-        return ordered
+    def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
+        """See ``Retriever.first``."""
+        return self._first.search(questions, max(k, self._candidates), before)
 
-    def first(self, questions: Sequence[str], k: int, before: int | None = None) -> First:
-        """The first step alone, for ``rerank`` to go on from."""
-        check_count(k)
-        return First(self, questions, self._first.search(questions, max(k, self._candidates), before), k)
+    @classmethod
+    def finish(cls, searches: Sequence[Search[Self]]) -> list[list[list[Hit]]]:
+        """See ``Retriever.finish``: the candidates of all searches are read in common batches."""
+        members: dict[CrossEncoder, list[int]] = defaultdict(list)
+        for i, search in enumerate(searches):
+            members[search.retriever.encoder].append(i)
+        ordered: dict[int, list[list[Hit]]] = {}
+        for encoder, of_encoder in members.items():
+            asked = [searches[i].retriever.candidates(searches[i]) for i in of_encoder]
+            encoded = iter(encoder.encode([one for of_search in asked for one in of_search]))
+            for i in of_encoder:
+                ordered[i] = [
+                    searches[i].retriever.ordered(hits, next(encoded))[: searches[i].k]
+                    for hits in searches[i].found
+                ]
+        return [ordered[i] for i in range(len(searches))]
 
-    def windows(self, questions: Sequence[str], found: Sequence[Sequence[Hit]]) -> list[list[Window]]:
-        """What of the candidates is to be read beside each question."""
-        texts = [
-            [self._index.text(hit.passage.start, hit.passage.end) for hit in hits[: self._candidates]]
-            for hits in found
+    def candidates(self, search: Search[Self]) -> list[tuple[str, list[str]]]:
+        """What is to be read beside each question."""
+        return [
+            (
+                question,
+                [self._index.text(hit.passage.start, hit.passage.end) for hit in hits[: self._candidates]],
+            )
+            for question, hits in zip(search.questions, search.found, strict=True)
         ]
-        return self.encoder.windows(list(zip(questions, texts, strict=True)))
 
-    def ordered(
-        self, hits: Sequence[Hit], windows: Sequence[Window], reads: Iterator[WindowRead]
-    ) -> list[Hit]:
-        """One question's hits by what its ``windows`` say, best first."""
-        relevance = [-1e3] * min(len(hits), self._candidates)  # a passage of blanks has no window
-        for window in windows:
-            relevance[window.passage] = max(relevance[window.passage], next(reads).relevance)
-        return _reordered(hits, relevance, self._first_weight)
-
-
-@dataclass(frozen=True, slots=True)
-class First:
-    """What the first step found in one book for some questions, ``k`` of which are wanted in the end."""
-
-    retriever: RerankRetriever
-    questions: Sequence[str]
-    found: list[list[Hit]]
-    k: int
-
-
-def rerank(firsts: Sequence[First]) -> list[list[list[Hit]]]:
-    """The second step, for many books at once: their passages are read in common batches."""
-    cut = [first.retriever.windows(first.questions, first.found) for first in firsts]
-    by_encoder: dict[CrossEncoder, list[Window]] = defaultdict(list)
-    for first, of_book in zip(firsts, cut, strict=True):
-        by_encoder[first.retriever.encoder] += [window for windows in of_book for window in windows]
-    reads = {encoder: iter(encoder.read(windows)) for encoder, windows in by_encoder.items()}
-    return [
-        [
-            first.retriever.ordered(hits, windows, reads[first.retriever.encoder])[: first.k]
-            for hits, windows in zip(first.found, of_book, strict=True)
+    def ordered(self, hits: Sequence[Hit], encoded: Sequence[EncodedPassage]) -> list[Hit]:
+        """One question's hits with their new scores, best first; ``encoded`` are the first of them."""
+        scored = [
+            Hit(hit.passage, one.relevance + self._first_weight * hit.score, one)
+            for hit, one in zip(hits, encoded, strict=False)
         ]
-        for first, of_book in zip(firsts, cut, strict=True)
-    ]
-
-
-def _reordered(hits: Sequence[Hit], relevance: Sequence[float], first_weight: float) -> list[Hit]:
-    """The hits with their new scores, best first; ``relevance`` is that of the first of them."""
-    scored = [
-        replace(hit, score=score + first_weight * hit.score)
-        for hit, score in zip(hits, relevance, strict=False)
-    ]
-    scored.sort(key=lambda hit: (-hit.score, hit.passage.start))
-    rest = hits[len(relevance) :]
-    if rest:  # below the candidates, as far apart as they were
-        shift = scored[-1].score - hits[len(relevance) - 1].score
-        scored += [replace(hit, score=hit.score + shift) for hit in rest]
-    return scored
+        scored.sort(key=lambda hit: (-hit.score, hit.passage.start))
+        rest = hits[len(encoded) :]
+        if rest:  # below the candidates, as far apart as they were
+            shift = scored[-1].score - hits[len(encoded) - 1].score
+            scored += [replace(hit, score=hit.score + shift) for hit in rest]
+        return scored

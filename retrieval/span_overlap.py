@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from indexing.index import BookIndex
-from retrieval.hits import Hit
-from retrieval.ranking import best_hits
+from retrieval.hits import Hit, Retriever, best_hits
 from text.similarity import Similarity, bleu1, rouge_l
 from text.spans import Spans, TokenText
 from text.tokens import tokens
@@ -23,7 +22,7 @@ SPAN_TOKENS = 8  # the longer of the paper's two n-grams
 _tokens: WeakKeyDictionary[BookIndex, tuple[TokenText, Spans]] = WeakKeyDictionary()
 
 
-class SpanRetriever:
+class SpanRetriever(Retriever):
     """Scores a passage by the most similar of its spans of ``SPAN_TOKENS`` tokens."""
 
     def __init__(self, index: BookIndex, similarity: Similarity) -> None:
@@ -34,8 +33,8 @@ class SpanRetriever:
             _tokens[index] = text, text.windows(SPAN_TOKENS)
         self._text, self._spans = _tokens[index]
 
-    def search(self, questions: Sequence[str], k: int, before: int | None = None) -> list[list[Hit]]:
-        """See ``Retriever.search``; passages that share no token with the question score 0."""
+    def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
+        """See ``Retriever.first``; passages that share no token with the question score 0."""
         passages = self._index.passages
         seen = passages.until(before)
         return [best_hits(passages, self._scores(question)[:seen], k) for question in questions]

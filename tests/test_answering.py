@@ -196,15 +196,17 @@ def test_generated_text_cites_what_its_reader_rests_it_on_and_not_the_nearest_se
     assert candidate.evidence is not None
     start = found.in_story_order[1].passage.start
     assert (candidate.evidence.start, candidate.evidence.end) == (start + 3, start + 17)
-    assert candidate.evidence.text == found.texts[1][3:17]
+    assert candidate.evidence.text == found.reading.passages[1][3:17]
     assert candidate.note == "it was guessed"
 
 
 def test_a_span_goes_before_a_support(qa: BookQA) -> None:
     [found] = qa.find([replace(ASKS[3], k=10)])
-    [candidate] = qa.cite(found, [Answer(found.texts[0][:5], 1.0, 0.5, Span(0, 0, 5), Span(1, 3, 17))])
+    [candidate] = qa.cite(
+        found, [Answer(found.reading.passages[0][:5], 1.0, 0.5, Span(0, 0, 5), Span(1, 3, 17))]
+    )
     assert candidate.evidence is not None
-    assert candidate.evidence.text == candidate.text == found.texts[0][:5]
+    assert candidate.evidence.text == candidate.text == found.reading.passages[0][:5]
 
 
 def test_generated_text_cites_the_sentence_that_says_it(qa: BookQA) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.errors import ModelError
-from readers.default.answer_selector import MARGIN, Logistic, Signals, choose, load_judges, logit
+from readers.default.answer_selector import MARGIN, Logistic, Signals, choose, load_selectors, logit
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from training.corpora.corpus import Corpus
@@ -49,7 +49,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.fixture(scope="module")
 def reader() -> AutoReader:
-    return AutoReader.unjudged(None)
+    return AutoReader.without_selector(None)
 
 
 def test_a_logistic_model_is_the_one_counted_by_hand() -> None:
@@ -161,13 +161,13 @@ def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert stored["cross_validated"]["summaries"]["questions"] == 7
     features = scored[0].signals[0].features(scored[0].question)
-    assert load_judges(str(tmp_path))["auto"].right(features) == fit_selector(scored).right(features)
+    assert load_selectors(str(tmp_path))["auto"].right(features) == fit_selector(scored).right(features)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"judges": {"auto": {"worth": {}}}}'])
 def test_a_broken_judge_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "judge.json").write_text(text)
     with pytest.raises(ModelError, match="fit it again"):
-        load_judges(str(tmp_path))
+        load_selectors(str(tmp_path))
     with pytest.raises(ModelError, match="fit it again"):
-        load_judges(str(tmp_path / "nowhere"))
+        load_selectors(str(tmp_path / "nowhere"))

@@ -11,7 +11,7 @@ import torch
 from encoders.backbone import WIDTH, base_tensors, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from readers.default.beam_search import LENGTH_PENALTY, beam_search, distribution
-from readers.default.generate import GenerateReader
+from readers.default.generate import GenerateReader, chosen_windows
 from readers.default.pointer_generator import Memory, Past, PointerDecoder, Step
 from readers.reading import Reading
 
@@ -161,9 +161,11 @@ def test_copied_neighbours_are_given_as_they_stand_in_the_passage(reader: Genera
     from readers.default.generate import _Token
 
     reading = Reading("Who?", PASSAGES)
-    (windows,) = reader._chosen([reading])
-    places = [(w, i - windows[w].first) for w in range(len(windows)) for i in range(len(windows[w].ids))]
-    flat = [id for window in windows for id in window.ids]
+    [reading] = reader.prepare([reading])
+    windows = chosen_windows(reading)
+    cut = [encoded.window for _, encoded in windows]
+    places = [(w, i - window.first) for w, window in enumerate(cut) for i in range(len(window.ids))]
+    flat = [id for window in cut for id in window.ids]
     first = load_tokenizer().encode("o'dowds of vane-on-lune", add_special_tokens=False).ids
     start = next(i for i in range(len(flat)) if flat[i : i + len(first)] == first)
     copied = [_Token(id, start + n, 0.9) for n, id in enumerate(first)]
@@ -176,7 +178,7 @@ def test_a_ranking_is_the_log_probability_of_the_tokens(reader: GenerateReader) 
     reading = Reading("Where did she hide it?", PASSAGES)
     texts = ["in a hollow oak", "zebra"]
     scores = reader.rank(reading, texts)
-    (windows,) = reader._chosen([reading])
+    windows = chosen_windows(*reader.prepare([reading]))
     with torch.inference_mode():
         memory = reader._memory([windows])
         for text, score in zip(texts, scores, strict=True):

@@ -15,10 +15,9 @@ from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, open_retriever
-from retrieval.hits import Hit
+from retrieval.hits import Hit, best_hits
 from retrieval.hybrid import HybridRetriever, z_scores
 from retrieval.lda import TopicModel, symmetric_divergence
-from retrieval.ranking import best_hits
 from retrieval.span_overlap import SPAN_TOKENS
 from text.registry import UnknownName
 from text.tokens import tokens

@@ -10,16 +10,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from encoders.backbone import load_tokenizer
+from encoders.cross_encoder import EncodedWindow
 from encoders.errors import ModelError
 from encoders.windows import Window, Windower
-from readers.default.span import SpanReader
-from readers.default.span_decoding import (
+from readers.default.span import (
     SENTENCE_COST,
     WORD_COST,
     Candidate,
+    SpanReader,
+    candidate_spans,
     expected_f1,
     pool,
     probabilities,
@@ -67,6 +70,10 @@ def test_space_at_either_end_is_read_with_any_tokenizer(
     assert window.sentences == sorted(window.sentences)
 
 
+def _encoded(window: Window, start: NDArray[np.float32], end: NDArray[np.float32]) -> EncodedWindow:
+    return EncodedWindow(window, start, end, 0.0, torch.zeros(0, 0))
+
+
 def _window(words: int) -> Window:
     return Window(0, [], [], 0, [(3 * i, 3 * i + 2) for i in range(words)], list(range(words)), [0] * words)
 
@@ -78,7 +85,7 @@ def test_the_best_span_is_the_one_that_a_search_of_all_spans_finds(data: st.Data
     scores = st.lists(st.floats(-9, 9, width=32), min_size=n, max_size=n)
     start, end = (np.array(data.draw(scores), dtype=np.float32) for _ in range(2))
     longest = data.draw(st.integers(1, 6))
-    found = window_candidates(_window(n), start, end, longest, keep=n)
+    found = window_candidates(0, _encoded(_window(n), start, end), longest, keep=n)
     everything = {
         (i, j): start[i] + end[j] - WORD_COST * (j - i + 1)
         for i, j in product(range(n), repeat=2)
@@ -92,7 +99,7 @@ def test_spans_begin_and_end_with_whole_words() -> None:
     window = Window(0, [], [], 0, [(0, 3), (3, 6), (7, 9)], [0, 0, 1], [0, 0, 0])
     start = np.array([0.0, 9.0, 0.0], dtype=np.float32)  # the best start is inside a word
     end = np.array([9.0, 0.0, 0.0], dtype=np.float32)  # so is the best end
-    spans = {(c.span.start, c.span.end) for c in window_candidates(window, start, end, 5, keep=9)}
+    spans = {(c.span.start, c.span.end) for c in window_candidates(0, _encoded(window, start, end), 5, 9)}
     assert spans == {(0, 6), (7, 9), (0, 9)}
 
 
@@ -152,7 +159,7 @@ def test_scores_are_those_of_the_model_run_by_transformers(tiny_bert: Path) -> N
         and not text[offsets[j][1] : offsets[j][1] + 2].isalnum()
     }
     reader = SpanReader.load(str(tiny_bert))
-    candidates = reader._candidates([reading])[0]
+    candidates = candidate_spans(*reader.prepare([reading]))
     assert len(candidates) >= 10
 
     def cost(start: int, end: int) -> float:
@@ -168,16 +175,22 @@ def test_a_span_pays_for_running_on_into_another_sentence() -> None:
     apart = Window(0, [], [], 0, [(0, 2), (3, 5)], [0, 1], [0, 1])
     together = Window(0, [], [], 0, [(0, 2), (3, 5)], [0, 1], [0, 0])
     start, end = np.array([1.0, -9.0], dtype=np.float32), np.array([-9.0, 1.0], dtype=np.float32)
-    paid, free = (window_candidates(w, start, end, 5, keep=1)[0].score for w in (apart, together))
+    paid, free = (
+        window_candidates(0, _encoded(w, start, end), 5, keep=1)[0].score for w in (apart, together)
+    )
     assert paid == pytest.approx(free - SENTENCE_COST)
 
 
 def test_an_answer_in_a_later_window_of_a_long_passage_is_found(tiny_bert: Path) -> None:
     reader = SpanReader.load(str(tiny_bert))
-    (candidates,) = reader._candidates([Reading("Who took the goose?", (TALE,))])
-    (windows,) = reader._scorer.windows([("Who took the goose?", (TALE,))])
-    assert len(windows) > 3
+    [reading] = reader.prepare([Reading("Who took the goose?", (TALE,))])
+    [encoded] = reading.encoded
+    assert encoded is not None
+    assert len(encoded.windows) > 3
+    later = encoded.windows[-1].window.offsets[0][0]
+    candidates = candidate_spans(reading)
     assert all(TALE[c.span.start : c.span.end].strip() for c in candidates)
+    assert any(c.span.start >= later for c in window_candidates(0, encoded.windows[-1], 40, 20))
 
 
 def test_ranking_prefers_the_candidate_that_was_read(tiny_bert: Path) -> None:

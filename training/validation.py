@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from encoders.cross_encoder import CrossEncoder
 from evaluation.metrics.overlap import reciprocal_rank, rouge_l
 from readers.default.generate import GenerateReader
-from readers.default.span import BackboneScorer, SpanReader
+from readers.default.span import SpanReader
 from readers.neural.reader import NeuralReader
 from readers.reading import Reading
 from retrieval.hybrid import z_scores
@@ -76,7 +76,7 @@ def reading_scores(
     On a fixed sample of the held-out questions: FairytaleQA's with their sections, NarrativeQA's with
     their summaries; ``relevance`` orders the passages that BM25 finds in the question's story.
     """
-    span = SpanReader(BackboneScorer(encoder))
+    span = SpanReader(encoder)
     readers: dict[str, SpanReader | GenerateReader] = {"span": span}
     if decoder is not None:
         readers["generate"] = GenerateReader(encoder, decoder)
@@ -110,9 +110,8 @@ def _sample(documents: Sequence[Document], most: int) -> list[tuple[Document, La
 
 def _first_is_right(encoder: CrossEncoder, document: Document, question: LabelledQuestion) -> bool:
     best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:FOUND].tolist()
-    (windows,) = encoder.windows([(question.text, [document.texts[number] for number in best])])
-    relevance = [read.relevance for read in encoder.read(windows)]
-    first = best[windows[int(np.argmax(relevance))].passage]
+    [encoded] = encoder.encode([(question.text, [document.texts[number] for number in best])])
+    first = best[int(np.argmax([passage.relevance for passage in encoded]))]
     return overlaps(document.passages[first], question.gold)
 
 

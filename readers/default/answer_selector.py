@@ -89,7 +89,7 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class AnswerSelector:
     """``worth``: the ROUGE-L an answer is expected to have; ``right``: the probability of 0.5 or more."""
 
     worth: Logistic
@@ -97,14 +97,14 @@ class Judge:
 
 
 @lru_cache
-def load_judges(folder: str | None = None) -> Mapping[str, Judge]:
-    """The judges by reader, shipped or from a folder. Raises ModelError where they cannot be read."""
+def load_selectors(folder: str | None = None) -> Mapping[str, AnswerSelector]:
+    """The selectors by reader, shipped or from a folder. Raises ModelError where they cannot be read."""
     path = Path(str(files("readers.weights") if folder is None else folder)) / WEIGHTS
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return {
-            reader: Judge(*(Logistic(**judge[name]) for name in ("worth", "right")))
-            for reader, judge in stored["judges"].items()
+            reader: AnswerSelector(*(Logistic(**fitted[name]) for name in ("worth", "right")))
+            for reader, fitted in stored["judges"].items()
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read ({error}); fit it again or reinstall storyqa") from error
@@ -113,7 +113,7 @@ def load_judges(folder: str | None = None) -> Mapping[str, Judge]:
 def choose(worth: Sequence[float], written: Sequence[bool]) -> int:
     """The position of the answer to give: the first span, or the first written one if it is worth more.
 
-    By ``MARGIN`` at least: the judge is not so sure of itself. There must be one candidate.
+    By ``MARGIN`` at least: the selector is not so sure of itself. There must be one candidate.
     """
     firsts = [written.index(kind) for kind in (False, True) if kind in written]
     span, *others = firsts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,15 +14,15 @@ from encoders.adapters import file_hash, load_weights
 from encoders.backbone import load_tokenizer
 from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
-from encoders.cross_encoder import CrossEncoder, load_crossencoder
+from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
 from encoders.errors import ModelError
-from encoders.windows import Window
-from readers.reading import Answer, Ranker, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span, encode_readings
 from text.sentences import sentence_spans
 
 if TYPE_CHECKING:
     import torch
 
+    from encoders.windows import Window
     from readers.default.beam_search import Written
     from readers.default.pointer_generator import Memory, PointerDecoder, Step
 
@@ -38,6 +40,10 @@ class _Token:
     id: int
     place: int
     copied: float
+
+
+Chosen = list[tuple[int, EncodedWindow]]
+"""The windows to read of one reading, in story order, each with the number of its passage."""
 
 
 class GenerateReader(Ranker):
@@ -74,6 +80,10 @@ class GenerateReader(Ranker):
         tensors = load_weights(path)
         return cls(encoder, decoder_of(tensors), f"{encoder.version}+{file_hash(path)[:12]}")
 
+    def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
+        """See ``Reader.prepare``: what the encoder says of every passage."""
+        return encode_readings(self.encoder, readings)
+
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """See ``Reader.read``; the answers have no span, but the sentence they rest on."""
         if n_best < 1:
@@ -81,10 +91,10 @@ class GenerateReader(Ranker):
         import torch
 
         answers: list[list[Answer]] = [[] for _ in readings]
-        chosen = self._chosen(readings)
+        chosen = [chosen_windows(reading) for reading in self.prepare(readings)]
         asked = [i for i, windows in enumerate(chosen) if windows]
         beams = max(BEAMS, n_best)
-        sizes = [sum(len(window.ids) for window in chosen[i]) for i in asked]
+        sizes = [sum(len(one.window.ids) for _, one in chosen[i]) for i in asked]
         from readers.default.beam_search import beam_search
 
         for batch in batches(sizes, MEMORY_TOKENS):
@@ -101,7 +111,8 @@ class GenerateReader(Ranker):
         """See ``Ranker.rank``: the log-probability of each candidate per token, given the reading."""
         import torch
 
-        (windows,) = self._chosen([reading])
+        [prepared] = self.prepare([reading])
+        windows = chosen_windows(prepared)
         if not windows or not candidates:
             return [0.0] * len(candidates)
         targets = [self.tokens_of(candidate) for candidate in candidates]
@@ -122,28 +133,14 @@ class GenerateReader(Ranker):
         ids: list[int] = self._tokenizer.encode(text).ids[1:]
         return ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], self._end]
 
-    def _chosen(self, readings: Sequence[Reading]) -> list[list[Window]]:
-        """The windows to read of each reading, in story order."""
-        found = self.encoder.windows([(reading.question, reading.passages) for reading in readings])
-        chosen = []
-        for windows in found:
-            if len(windows) > READ_WINDOWS:
-                relevance = [read.relevance for read in self.encoder.read(windows)]
-                best = sorted(range(len(windows)), key=lambda i: -relevance[i])[:READ_WINDOWS]
-                windows = [windows[i] for i in sorted(best)]
-            chosen.append(windows)
-        return chosen
-
-    def _memory(self, chosen: Sequence[Sequence[Window]]) -> Memory:
+    def _memory(self, chosen: Sequence[Chosen]) -> Memory:
         import torch
 
-        every = [window for windows in chosen for window in windows]
-        states = iter(self.encoder.states(every))
         rows, ids, copied = [], [], []
         for windows in chosen:
-            rows.append(torch.cat([next(states).float() for _ in windows]))
-            ids.append(torch.tensor([id for window in windows for id in window.ids]))
-            copied.append(torch.tensor([inside for window in windows for inside in _context(window)]))
+            rows.append(torch.cat([one.states.float() for _, one in windows]))
+            ids.append(torch.tensor([id for _, one in windows for id in one.window.ids]))
+            copied.append(torch.tensor([inside for _, one in windows for inside in _context(one.window)]))
         pad = torch.nn.utils.rnn.pad_sequence
         device = self.encoder.device
         mask = pad([torch.ones(len(row), dtype=torch.bool) for row in ids], batch_first=True)
@@ -171,14 +168,16 @@ class GenerateReader(Ranker):
         return [row[: len(target)] for row, target in zip(rows, targets, strict=True)]
 
     def _answers(
-        self, reading: Reading, windows: Sequence[Window], memory: Memory, written: Sequence[Written]
+        self, reading: Reading, windows: Chosen, memory: Memory, written: Sequence[Written]
     ) -> list[Answer]:
         """The written answers as text, each text once, with the sentences they rest on."""
-        import math
-
         if not written:
             return []
-        places = [(w, i - windows[w].first) for w in range(len(windows)) for i in range(len(windows[w].ids))]
+        places = [
+            (w, i - one.window.first)
+            for w, (_, one) in enumerate(windows)
+            for i in range(len(one.window.ids))
+        ]
         step, padded = self._step(memory, [one.tokens for one in written])
         by_text: dict[str, Answer] = {}
         for row, one in enumerate(written):
@@ -207,7 +206,7 @@ class GenerateReader(Ranker):
     def _text(
         self,
         reading: Reading,
-        windows: Sequence[Window],
+        windows: Chosen,
         places: Sequence[tuple[int, int]],
         tokens: Sequence[_Token],
     ) -> str:
@@ -220,12 +219,12 @@ class GenerateReader(Ranker):
             word = piece.removeprefix("##")
             place = places[token.place] if token.copied > 0.5 else None
             if place is not None:
-                window = windows[place[0]]
-                passage = reading.passages[window.passage]
-                start, end = window.offsets[place[1]]
+                number, encoded = windows[place[0]]
+                passage, offsets = reading.passages[number], encoded.window.offsets
+                start, end = offsets[place[1]]
                 word = passage[start:end]
                 if before == (place[0], place[1] - 1):
-                    gap = passage[window.offsets[place[1] - 1][1] : start]
+                    gap = passage[offsets[place[1] - 1][1] : start]
                     text += (" " if gap.strip() == "" and gap else gap) + word
                     before = place
                     continue
@@ -251,6 +250,18 @@ def decoder_of(tensors: Mapping[str, torch.Tensor]) -> PointerDecoder:
     return decoder
 
 
+def chosen_windows(reading: Reading) -> Chosen:
+    """Of a prepared reading the ``READ_WINDOWS`` most relevant windows."""
+    windows = [
+        (passage, window)
+        for passage, encoded in enumerate(reading.encoded)
+        if encoded is not None
+        for window in encoded.windows
+    ]
+    best = sorted(range(len(windows)), key=lambda i: -windows[i][1].relevance)[:READ_WINDOWS]
+    return [windows[i] for i in sorted(best)]
+
+
 def _context(window: Window) -> list[bool]:
     """True at the tokens of the passage."""
     last = window.first + len(window.offsets)
@@ -273,16 +284,14 @@ def _row(memory: Memory, row: int) -> Memory:
 
 
 def _support(
-    reading: Reading, windows: Sequence[Window], places: Sequence[tuple[int, int]], mass: Sequence[float]
+    reading: Reading, windows: Chosen, places: Sequence[tuple[int, int]], mass: Sequence[float]
 ) -> Span | None:
     """The sentence on which most of ``mass`` (one number per token of the memory) lies."""
-    from collections import defaultdict
-
     of_sentence: dict[tuple[int, int], float] = defaultdict(float)
     for (w, token), part in zip(places, mass, strict=True):
-        window = windows[w]
-        if 0 <= token < len(window.offsets):
-            of_sentence[window.passage, window.sentences[token]] += part
+        passage, encoded = windows[w]
+        if 0 <= token < len(encoded.window.offsets):
+            of_sentence[passage, encoded.window.sentences[token]] += part
     if not of_sentence:
         return None
     passage, number = max(of_sentence, key=lambda key: of_sentence[key])

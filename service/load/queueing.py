@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from answering.ask import Ask
 from indexing.manifest import Manifest
-from retrieval.rerank import CANDIDATES
+from retrieval import retriever_class
 from text.errors import StoryQAError
 
 # How much the last batch counts in what the next ones are expected to take.
@@ -58,11 +58,11 @@ def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:
 def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
     """About how many tokens the models will read: the question beside each passage, by their mean length.
 
-    A reranker reads its candidates. A reader reads ``k`` passages, and those that were reranked are
-    not read twice.
+    A retriever reads as many as it says. A reader reads ``k`` passages, and those that the retriever read
+    are not read twice.
     """
-    reranked = CANDIDATES if ask.retriever == "rerank" else 0
-    passages = min(max(reranked, ask.k if work == ANSWER else 0), manifest.counts.passages)
+    searched = retriever_class(ask.retriever).passages_read
+    passages = min(max(searched, ask.k if work == ANSWER else 0), manifest.counts.passages)
     mean = manifest.counts.characters / max(1, manifest.counts.passages)
     return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)
 

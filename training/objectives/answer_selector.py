@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyp
 from encoders.cross_encoder import CrossEncoder
 from evaluation.benchmarks.holdout import held_out
 from evaluation.metrics.overlap import rouge_l
-from readers.default.answer_selector import WEIGHTS, Judge, Logistic, Signals, choose
+from readers.default.answer_selector import WEIGHTS, AnswerSelector, Logistic, Signals, choose
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from terminal.progress import ProgressBars
@@ -105,11 +105,8 @@ def _reading(where: str, document: Document, question: LabelledQuestion, encoder
 def most_relevant(document: Document, question: str, encoder: CrossEncoder) -> tuple[str, ...]:
     """The passages of a document to read for a question, in story order."""
     best = np.argsort(-document.sparse.bm25(question), kind="stable")[:CANDIDATES].tolist()
-    (windows,) = encoder.windows([(question, [document.texts[number] for number in best])])
-    relevance = dict.fromkeys(best, -np.inf)
-    for window, read in zip(windows, encoder.read(windows), strict=True):
-        number = best[window.passage]
-        relevance[number] = max(relevance[number], read.relevance)
+    [encoded] = encoder.encode([(question, [document.texts[number] for number in best])])
+    relevance = {number: one.relevance for number, one in zip(best, encoded, strict=True)}
     chosen = sorted(best, key=lambda number: -relevance[number])[:READ]
     return tuple(document.texts[number] for number in sorted(chosen))
 
@@ -128,7 +125,7 @@ def fit_logistic(features: Sequence[Mapping[str, float]], chances: Sequence[floa
     )
 
 
-def fit_selector(scored: Sequence[ScoredCandidates]) -> Judge:
+def fit_selector(scored: Sequence[ScoredCandidates]) -> AnswerSelector:
     """Worth from the first answer of each reader, and rightness from the one that worth chooses."""
     scored = [one for one in scored if one.signals]
     features = [[signals.features(one.question) for signals in one.signals] for one in scored]
@@ -142,7 +139,7 @@ def fit_selector(scored: Sequence[ScoredCandidates]) -> Judge:
         [rows[i] for rows, i in zip(features, best, strict=True)],
         [float(one.worth[i] >= RIGHT) for one, i in zip(scored, best, strict=True)],
     )
-    return Judge(worth, right)
+    return AnswerSelector(worth, right)
 
 
 def _firsts(one: ScoredCandidates) -> list[int]:
@@ -243,7 +240,7 @@ def train(
 ) -> FittedSelector:
     """See ``storyqa train judge``."""
     corpus = run.corpus()
-    reader = AutoReader.unjudged(str(start))
+    reader = AutoReader.without_selector(str(start))
     with ProgressBars() as tell:
         scored = score_candidates(reader, corpus, lambda done, total: tell("reading", done, total))
     return write_selector(scored, run.out, run.command)
