@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, cast
 
 from answering.book_qa import Ask, BookQA
-from answering.open_books import configured_reader
 from evaluation.benchmarks.benchmark import Place, Question
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
 from retrieval import open_retriever
-from service.settings import load_settings
 
 Books = Mapping[str, Callable[[], Book]]
-Candidates = Mapping[str, Sequence[str]]
+StoryAnswers = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +47,16 @@ class System(Protocol):
         ...
 
 
-def named_reader(name: str) -> Reader:
-    """The reader of that name as this process is configured, a chat's key included."""
-    return configured_reader(name, load_settings().configuration().reader_settings)
-
-
 class GivenPassages:
     """A reader and the passages that come with each question.
 
-    ``candidates`` are the answers to rank per story; none where they are not to be ranked.
+    ``story_answers`` are the answers to rank per story (MRR); None where they are not to be ranked.
     """
 
-    def __init__(self, books: Books, reader: str, candidates: Candidates | None) -> None:
+    def __init__(self, books: Books, reader: Reader, story_answers: StoryAnswers | None) -> None:
         self._book = lru_cache(maxsize=64)(lambda id: books[id]())
-        self._reader = named_reader(reader)
-        self._candidates = candidates
+        self._reader = reader
+        self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
@@ -70,10 +64,10 @@ class GivenPassages:
             _reading(self._reader, q, tuple(self._book(q.book).text[start:end] for start, end in q.given))
             for q in questions
         ]
-        answers = [of_one[:1] for of_one in self._reader.read(readings, 1)]
-        ranks = reciprocal_ranks(self._reader, readings, questions, self._candidates)
+        answers = answers_to(readings, self._reader, lambda: self._reader.read(readings, 1))
+        ranks = reciprocal_ranks(self._reader, readings, questions, self._story_answers)
         return [
-            _given(question, reading, answer, rank)
+            _given(question, reading, answer[:1], rank)
             for question, reading, answer, rank in zip(questions, readings, answers, ranks, strict=True)
         ]
 
@@ -82,37 +76,47 @@ def _given(question: Question, reading: Reading, answers: Sequence[Answer], rank
     text, confidence, place, quoted = "", 0.0, None, ""
     for answer in answers:
         text, confidence = answer.text, answer.confidence
-        told = answer.span or answer.support
-        if told is not None:
-            start = question.given[told.passage][0]
-            place = (start + told.start, start + told.end)
+        cited = answer.span or answer.support
+        if cited is not None:
+            start = question.given[cited.passage][0]
+            place = (start + cited.start, start + cited.end)
             # What a span reader answers must itself stand there; a support is quoted from what was read.
-            quoted = text if answer.span else reading.passages[told.passage][told.start : told.end]
+            quoted = text if answer.span else reading.passages[cited.passage][cited.start : cited.end]
     return Answered(text, confidence, place, quoted, question.given, None, rank)
 
 
 class RetrievedPassages:
-    """The object that the service and the command line answer with: ``k`` passages found, then read."""
+    """The object that the service and the command line answer with: ``k`` passages found, then read.
+
+    ``reader`` is the reader that ``qa`` opens by the name ``reader_name``.
+    """
 
     def __init__(
-        self, qa: BookQA, retriever: str, reader: str, k: int, candidates: Candidates | None
+        self,
+        qa: BookQA,
+        retriever: str,
+        reader_name: str,
+        reader: Reader,
+        k: int,
+        story_answers: StoryAnswers | None,
     ) -> None:
         self._qa = qa
-        self._retriever, self._reader, self._k = retriever, reader, k
-        self._candidates = candidates
+        self._retriever, self._reader_name, self._reader, self._k = retriever, reader_name, reader, k
+        self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
         asks = [
-            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader, n_best=1)
+            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader_name, n_best=1)
             for q in questions
         ]
         found = self._qa.find(asks)
-        reader = named_reader(self._reader)
+        reader = self._reader
         readings = [_reading(reader, q, one.texts) for q, one in zip(questions, found, strict=True)]
-        # An oracle is told the right answers, which no question to the service holds.
-        answers = reader.read(readings, 1) if is_oracle(reader) else self._qa.read(found)
-        ranks = reciprocal_ranks(reader, readings, questions, self._candidates)
+        # An oracle is given the right answers, which no question to the service holds.
+        read = (lambda: reader.read(readings, 1)) if is_oracle(reader) else (lambda: self._qa.read(found))
+        answers = answers_to(readings, reader, read)
+        ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = self._first_golds(questions)
         results = []
         for one, of_one, rank, gold in zip(found, answers, ranks, golds, strict=True):
@@ -163,32 +167,49 @@ def overlaps(place: Place, gold: Sequence[Place]) -> bool:
 
 
 def is_oracle(reader: Reader) -> bool:
-    """Whether the reader has to be told the right answers."""
+    """Whether the reader has to be given the right answers."""
     return bool(getattr(reader, "oracle", False))
 
 
 def _reading(reader: Reader, question: Question, passages: tuple[str, ...]) -> Reading:
-    return Reading(question.text, passages, question.answers if is_oracle(reader) else ())
+    references = question.answers if is_oracle(reader) else ()
+    return Reading(question.text, passages, references, question.candidates)
 
 
-def can_rank(reader: Reader) -> bool:
-    """Whether the reader scores given candidates, as MRR needs."""
-    return hasattr(reader, "rank")
+def answers_to(
+    readings: Sequence[Reading], reader: Reader, read: Callable[[], list[list[Answer]]]
+) -> list[list[Answer]]:
+    """Per reading the candidate that the reader ranks highest; what it reads where there are none."""
+    if not any(reading.candidates for reading in readings):
+        return read()
+    return [[choose(cast(Ranker, reader), reading)] for reading in readings]
+
+
+def choose(reader: Ranker, reading: Reading) -> Answer:
+    """The candidate that the reader ranks highest, the first of equals.
+
+    Its confidence is its share in the softmax of all their scores: a probability where the scores are
+    log-probabilities, and only an order where they are similarities.
+    """
+    scores = reader.rank(reading, reading.candidates)
+    best = max(range(len(scores)), key=lambda i: scores[i])
+    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
+    return Answer(reading.candidates[best], scores[best], share, None)
 
 
 def reciprocal_ranks(
     reader: Reader | Ranker,
     readings: Sequence[Reading],
     questions: Sequence[Question],
-    candidates: Candidates | None,
+    story_answers: StoryAnswers | None,
 ) -> list[float | None]:
-    """Per question 1 / the rank of its first reference among the story's answers; None without candidates."""
-    if candidates is None:
+    """Per question 1 / the rank of its first reference among the story's answers; None without these."""
+    if story_answers is None:
         return [None] * len(questions)
     ranks: list[float | None] = []
     for reading, question in zip(readings, questions, strict=True):
-        answers = candidates[question.story]
+        answers = story_answers[question.story]
         distinct = list(dict.fromkeys(answers))  # equal answers must tie, whatever batches a reader makes
-        scores = dict(zip(distinct, reader.rank(reading, distinct), strict=True))  # type: ignore[union-attr]
+        scores = dict(zip(distinct, cast(Ranker, reader).rank(reading, distinct), strict=True))
         ranks.append(reciprocal_rank([scores[a] for a in answers], answers.index(question.answers[0])))
     return ranks

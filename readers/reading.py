@@ -18,12 +18,14 @@ class Reading:
     """A question and the passages to answer it from, in story order.
 
     ``references`` are the right answers, for oracles alone, which measure what the best possible answer
-    is worth; only evaluation knows them.
+    is worth; only evaluation knows them. ``candidates`` are the answers to choose from where the question
+    has some (cloze, multiple choice); a reader may make use of them.
     """
 
     question: str
     passages: tuple[str, ...]
     references: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

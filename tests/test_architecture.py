@@ -32,7 +32,6 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "readers",
         "answering",
         "terminal",
-        "service",
     ),
     "training": (
         *("text", "encoders", "indexing", "retrieval", "readers", "answering", "terminal"),
