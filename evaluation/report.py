@@ -151,6 +151,9 @@ def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scor
             f"{stories} of its {whole.stories:,} stories"
         )
     notes += benchmark.notes
+    if benchmark.has_candidates:
+        chances = [1 / len(question.candidates) for question in benchmark.questions]
+        notes.append(f"a choice by chance is right for {sum(chances) / len(chances):.1%} of the questions")
     table = rows_beside(benchmark.name, benchmark.split, benchmark.setting)
     if table and table.note:
         notes.append(table.note)

@@ -70,5 +70,13 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
             settings=("paragraphs",),
             splits=("dev-v1.1", "train-v1.1"),
         ),
+        BenchmarkSpec(
+            "mctest",
+            "evaluation.benchmarks.mctest:load",
+            "MCTest: a short story for children is given, and one of four choices is right.",
+            "Richardson et al. 2013",
+            settings=("stories",),
+            splits=("dev", "train"),
+        ),
     )
 }
