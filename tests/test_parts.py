@@ -17,7 +17,7 @@ from evaluation.benchmarks import fairytaleqa, narrativeqa
 from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from evaluation.benchmarks.narrativeqa import half_of
+from evaluation.benchmarks.narrativeqa import half
 from training.corpora.corpus import load_library
 
 IDS = [f"{number:02x}" * 20 for number in range(0, 256, 16)]  # eight in each half
@@ -47,8 +47,8 @@ def _stories(benchmark: Benchmark) -> set[str]:
 
 
 def test_a_half_is_told_by_the_first_digit_of_the_id() -> None:
-    assert [half_of(id) for id in IDS] == ["A"] * 8 + ["B"] * 8
-    assert [half_of(digit + "0" * 39) for digit in "0123456789abcdef"] == ["A"] * 8 + ["B"] * 8
+    assert [half(id) for id in IDS] == ["A"] * 8 + ["B"] * 8
+    assert [half(digit + "0" * 39) for digit in "0123456789abcdef"] == ["A"] * 8 + ["B"] * 8
 
 
 @pytest.mark.parametrize("setting", narrativeqa.SETTINGS)
@@ -59,10 +59,10 @@ def test_the_halves_are_apart_and_together_the_split(documents: Path, setting: s
     assert sorted(q.id for part in halves for q in part.questions) == sorted(q.id for q in whole.questions)
     assert [part.part for part in halves] == ["half A", "half B"]
     for name, part in zip("AB", halves, strict=True):
-        assert {half_of(story) for story in _stories(part)} == {name}
-        assert {half_of(one.story) for one in part.left_out} <= {name}
+        assert {half(story) for story in _stories(part)} == {name}
+        assert {half(one.story) for one in part.left_out} <= {name}
         assert set(part.books) == set(part.titles) == _stories(part)
-        assert part.story_answers() == {s: c for s, c in whole.story_answers().items() if half_of(s) == name}
+        assert part.story_answers() == {s: c for s, c in whole.story_answers().items() if half(s) == name}
 
 
 def test_questions_are_the_same_in_a_half_and_in_the_whole(documents: Path) -> None:
@@ -79,7 +79,7 @@ def test_held_out_documents_are_of_half_a_and_the_same_in_both_settings(
     part = narrativeqa.load(documents, "valid", setting, held_out=True)
     same = narrativeqa.load(documents, "valid", setting, half="A", held_out=True)
     assert (part.fingerprint(), part.part) == (same.fingerprint(), same.part)
-    chosen = held_out([id for id in IDS if half_of(id) == "A"], NARRATIVEQA_SHARE)
+    chosen = held_out([id for id in IDS if half(id) == "A"], NARRATIVEQA_SHARE)
     assert _stories(part) | {one.story for one in part.left_out} == chosen
     assert part.part == "held out"
 

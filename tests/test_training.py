@@ -10,7 +10,7 @@ import folktales
 import pytest
 
 from evaluation.benchmarks.holdout import held_out
-from evaluation.benchmarks.narrativeqa import half_of
+from evaluation.benchmarks.narrativeqa import half
 from training.context_sampling import Example, Showing, everything, show
 from training.corpora.corpus import (
     ARTICLES,
@@ -110,7 +110,7 @@ def test_every_kind_of_data_is_read_with_its_places(library: Library) -> None:
 def test_half_b_is_never_trained_on(library: Library) -> None:
     for work in (*library.train, *library.held_out):
         if work.kind in (SUMMARIES, STORIES):
-            assert half_of(work.name) == "A"
+            assert half(work.name) == "A"
 
 
 def test_held_out_stories_are_on_one_side_and_a_smaller_share_is_part_of_a_larger() -> None:

@@ -41,7 +41,7 @@ def load(
     ``whole-stories`` all of it is given, for readers that can take it; documents whose story is not
     there are left out, and so, unless ``keep_mispaired``, are those whose story is another work than
     the one the questions are about (by its ``pairing_note`` where there is a ``stories.csv`` that lists
-    it, otherwise by the names in its summary). Of valid, ``half`` A or B can be kept (see ``half_of``),
+    it, otherwise by the names in its summary). Of valid, ``half`` A or B can be kept (see the function),
     and of half A, with ``held_out``, what models are chosen on.
     """
     choose("setting", setting, SETTINGS, "NarrativeQA")
@@ -90,7 +90,7 @@ def load(
         left_out=tuple(LeftOut(id, titles[id], len(questions[id]), reason) for id, reason in reasons.items()),
         part=HELD_OUT if held_out else f"half {half}" if half else None,
         notes=(HELD_OUT_NOTE,) if held_out else _trained_on(half) if split == "valid" else (),
-        half_of=half_of if split == "valid" and not half and not held_out else None,
+        half_of=_scored_apart(split, whole=half is None and not held_out),
         trained_half=TRAINED_ON,
     )
 
@@ -98,6 +98,11 @@ def load(
 def splits(folder: Path) -> frozenset[str]:
     """The splits that have questions in the folder; raises ``DataError`` for another layout."""
     return frozenset(row["set"] for row in read_rows(folder / "qaps.csv", ("set",), _LAYOUT))
+
+
+def _scored_apart(split: str, whole: bool) -> Callable[[str], str] | None:
+    """Which half a story is in, where both are there and the default models have seen one."""
+    return half if split == "valid" and whole else None
 
 
 def _trained_on(half: str | None) -> tuple[str, ...]:
@@ -120,7 +125,7 @@ def _part(
         if only_held_out and only_half == "B":
             raise DataError("documents are held out of half A alone; leave out --half or --held-out")
     wanted = "A" if only_held_out else only_half
-    kept = {id: asked for id, asked in questions.items() if half_of(id) == wanted}
+    kept = {id: asked for id, asked in questions.items() if half(id) == wanted}
     if only_held_out:
         apart = held_out_stories(kept, NARRATIVEQA_SHARE)
         kept = {id: asked for id, asked in kept.items() if id in apart}
@@ -130,7 +135,7 @@ def _part(
     return kept
 
 
-def half_of(document_id: str) -> str:
+def half(document_id: str) -> str:
     """``"A"`` for ids that begin with 0 to 7, ``"B"`` for 8 to f: our models train on A of valid alone."""
     return "A" if document_id[:1] in "01234567" else "B"
 

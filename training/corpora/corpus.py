@@ -163,7 +163,7 @@ def _of_folder(folder: Path) -> list[Work]:
 
 
 def _half_a(benchmark: Benchmark, kind: str) -> list[Work]:
-    return [work for work in _whole(benchmark, kind) if narrativeqa.half_of(work.name) == "A"]
+    return [work for work in _whole(benchmark, kind) if narrativeqa.half(work.name) == "A"]
 
 
 def _whole(benchmark: Benchmark, kind: str) -> list[Work]:
