@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.metrics.metric import METRICS
+from evaluation.metrics.metric import METRICS, metrics_named, printed_columns
+from evaluation.metrics.scoring import count, score
+from evaluation.predictions import Prediction
+from evaluation.run import answer_scores
 from service.cli import run
+from text.registry import UnknownName
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -62,3 +66,39 @@ def test_every_line_says_where_the_data_set_is_described() -> None:
         assert spec.does.endswith(".")
         assert spec.paper.rpartition(" ")[2].isdigit()
         assert Path(spec.where.partition(":")[0].replace(".", "/")).parent.name == "benchmarks"
+
+
+def test_metrics_of_one_benchmark_are_counted_and_combined_by_their_records() -> None:
+    answers = (("Osk\nWilm", ("Wilm", "Osk")), ("Osk", ("Wilm", "Osk")))
+    names = ("mean_f1", "accuracy")
+    predictions = [
+        Prediction(
+            id=str(number),
+            story=f"story {number}",
+            kind=None,
+            question="Who?",
+            references=references,
+            prediction=answer,
+            confidence=1.0,
+            book="b",
+            start=None,
+            end=None,
+            evidence_right=None,
+            passages=(),
+            gold_read=None,
+            first_gold=None,
+            reciprocal_rank=None,
+            scores=answer_scores(answer, references, names),
+        )
+        for number, (answer, references) in enumerate(answers)
+    ]
+    metrics = metrics_named([*names, "mrr"])
+    scores = score(count(predictions, metrics), metrics, [one.story for one in predictions], seed=0)
+    assert scores.values == {"mean_f1": pytest.approx((1 + 2 / 3) / 2), "accuracy": 0.5, "mrr": None}
+    assert scores.intervals["accuracy"] == (0.0, 1.0)
+    assert [metric.name for metric in printed_columns([*names, "mrr"])] == ["mrr", "accuracy", "mean_f1"]
+
+
+def test_a_metric_that_there_is_not_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match=r"unknown metric 'rogue_l' \(did you mean 'rouge_l'\?\)"):
+        metrics_named(["rogue_l"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(no_args_is_help=True)
 def reproduce(
     context: typer.Context,
     paper: Annotated[
