@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Choose the weights of retrieval on held-out stories.")
     parser.add_argument("--data", type=Path, required=True, help="the FairytaleQA folder")
     folder: Path = parser.parse_args().data
-    benchmark = load(folder, "train", "collection", only_held_out=True)
+    benchmark = load(folder, "train", "collection", held_out=True)
     questions = unseen(folder, benchmark.questions)
     [make] = set(benchmark.books.values())
     with tempfile.TemporaryDirectory() as root:

@@ -2,69 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.published.papers import paper_rows
+from evaluation.metrics.metric import METRICS, metrics_named
+from evaluation.published.figures import rows_beside
 from evaluation.report import system_name, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PANELS = {
-    "rouge_l": "ROUGE-L",
-    "bleu_1": "BLEU-1",
-    "bleu_4": "BLEU-4",
-    "meteor": "METEOR",
-    "f1": "F1",
-    "mrr": "MRR",
-}
 _OURS, _THEIRS, _PALE = "#b3321b", "#8a8f98", "#d5d9e0"
 
 
-def plot(result: Mapping[str, Any], path: Path) -> None:
-    """Write a PNG of the scores in ``result``, one panel per score, one line per system.
+def plot(result: Mapping[str, Any], metrics: Sequence[str], path: Path) -> None:
+    """Write a PNG of the scores in ``result``, one panel per metric, one line per system.
 
-    Systems are in the order of their ROUGE-L (F1 where there is none), the best on top.
+    ``metrics`` are those that the benchmark names. Systems are in the order of the first of them that
+    published figures have (of the first where none are), the best on top.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = paper_rows(result["benchmark"], result["split"], result["setting"])
-    ours = system_name(result)
-    systems: dict[str, dict[str, float | None]] = {
-        row.system: {name: _fraction(name, getattr(row, name)) for name in _PANELS} for row in rows
+    shown = [metric for metric in metrics_named(metrics) if metric.label]
+    beside = rows_beside(result["benchmark"], result["split"], result["setting"])
+    theirs = {
+        row.system: {
+            name: METRICS[name].as_fraction(figure) for name, figure in row.printed(result["split"]).items()
+        }
+        for row in (beside.rows if beside else ())
     }
     halves = {
-        f"{ours}, half {half}" + (" (trained on)" if scores["trained_on"] else ""): scores
+        f"{system_name(result)}, half {half}" + (" (trained on)" if scores["trained_on"] else ""): scores
         for half, scores in result["by_half"].items()
     }
-    found = {ours: result, **halves}
-    systems |= {system: {name: scores[name] for name in _PANELS} for system, scores in found.items()}
-    key = (
-        "rouge_l"
-        if any(scores["rouge_l"] is not None for name, scores in systems.items() if name not in found)
-        else "f1"
-    )
-    order = sorted(systems, key=lambda name: systems[name][key] or 0.0)
-    panels = [name for name in _PANELS if any(scores[name] is not None for scores in systems.values())]
-    if rows:  # what no paper reports would be a panel with one dot
-        panels = [p for p in panels if any(systems[row.system][p] is not None for row in rows)] or panels
+    ours = {system_name(result): result, **halves}
+    systems: dict[str, Mapping[str, Any]] = {**theirs, **ours}
+    panels = [one for one in shown if any(scores.get(one.name) is not None for scores in systems.values())]
+    if theirs:  # what no paper reports would be a panel with one dot
+        panels = [one for one in panels if any(one.name in scores for scores in theirs.values())] or panels
+    key = next((one.name for one in shown if any(one.name in row for row in theirs.values())), metrics[0])
+    order = sorted(systems, key=lambda name: systems[name].get(key) or 0.0)
     figure = Figure(figsize=(3.2 + 1.9 * len(panels), 1.6 + 0.28 * len(order)), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axis, name in zip(axes, panels, strict=True):
+    for axis, metric in zip(axes, panels, strict=True):
         for height, system in enumerate(order):
-            value = systems[system][name]
+            value = systems[system].get(metric.name)
             if value is None:
                 continue
-            colour = _OURS if system in found else _THEIRS
+            colour = _OURS if system in ours else _THEIRS
             axis.plot(value, height, "o", color=colour, markersize=5, zorder=3)
-            interval = found[system]["intervals"][name] if system in found else None
+            interval = ours[system]["intervals"][metric.name] if system in ours else None
             if interval is not None:
                 axis.hlines(height, *interval, color=_OURS, linewidth=2, zorder=2)
-        axis.set_title(_PANELS[name], fontsize=10)
+        axis.set_title(metric.label, fontsize=10)
         axis.set_xlim(0, 1.05 * max(axis.dataLim.x1, 0.01))
         axis.grid(axis="x", color="#e4e6ea", linewidth=0.8)
         axis.tick_params(labelsize=8, length=0)
@@ -72,7 +65,7 @@ def plot(result: Mapping[str, Any], path: Path) -> None:
     axes[0].set_yticks(range(len(order)), order)
     axes[0].set_ylim(-0.6, len(order) - 0.4)
     for label in axes[0].get_yticklabels():
-        if label.get_text() in found:
+        if label.get_text() in ours:
             label.set(color=_OURS, fontweight="bold")
     figure.suptitle(
         f"{title_of(result)}\n{result['questions']:,} questions, {result['stories']} stories; 95 % intervals",
@@ -138,7 +131,3 @@ def _draw_risk(axis: Axes, found: Mapping[str, Any]) -> None:
     axis.set_xlabel("coverage: share of the questions answered", fontsize=8)
     axis.set_ylabel("risk: share of those answers that is wrong", fontsize=8)
     axis.set_title(f"risk-coverage: area {found['area_under_risk_coverage']:.3f}", fontsize=10)
-
-
-def _fraction(name: str, value: float | None) -> float | None:
-    return value if value is None or name == "mrr" else value / 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ class Prediction:
 
     ``start`` and ``end`` are the place of the evidence in ``book``; ``evidence_right`` says whether
     the text there is what was quoted (None where no place was cited). ``gold_read`` says of
-    each of the ``passages`` read whether it overlaps a gold place; the rest is as in ``Answered``.
+    each of the ``passages`` read whether it overlaps a gold place. ``scores`` are what the answer is
+    worth by each metric that can say so of one answer, columns of their own in the file. The rest is as
+    in ``Answered``.
     """
 
     id: str
@@ -46,9 +48,13 @@ class Prediction:
     gold_read: tuple[bool, ...] | None
     first_gold: int | None
     reciprocal_rank: float | None
-    rouge_l: float
-    f1: float
-    exact_match: float
+    scores: Mapping[str, float]
+
+    def as_row(self) -> dict[str, Any]:
+        """The line of the file."""
+        row = asdict(self)
+        scores: dict[str, float] = row.pop("scores")
+        return {**row, **scores}
 
 
 class PredictionFile:
@@ -72,7 +78,7 @@ class PredictionFile:
 
     def append(self, predictions: Sequence[Prediction]) -> None:
         """Add the predictions to the file; they are there when this returns."""
-        lines = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in predictions)
+        lines = "".join(json.dumps(one.as_row(), ensure_ascii=False) + "\n" for one in predictions)
         with self._path.open("a", encoding="utf-8", newline="\n", errors="surrogatepass") as file:
             file.write(lines)
         self.predictions += predictions
@@ -97,9 +103,11 @@ class PredictionFile:
 
 
 def _parse(row: dict[str, Any]) -> Prediction:
+    names = {one.name for one in fields(Prediction)}
     return Prediction(
         **{
-            **row,
+            **{name: value for name, value in row.items() if name in names},
+            "scores": {name: value for name, value in row.items() if name not in names},
             "references": tuple(row["references"]),
             "passages": tuple((start, end) for start, end in row["passages"]),
             "gold_read": None if row["gold_read"] is None else tuple(row["gold_read"]),
@@ -115,7 +123,7 @@ def _check(path: Path, settings: Mapping[str, Any]) -> None:
         different = [name for name in sorted({*before, *settings}) if before.get(name) != settings.get(name)]
     except (OSError, ValueError, TypeError, AttributeError):
         raise RunMismatch(
-            f"{path.parent} holds predictions of a run that cannot be told ({path} is not readable); {advice}"
+            f"{path.parent} holds predictions of an unknown run ({path} is not readable); {advice}"
         ) from None
     if different:
         said = "; ".join(f"{name} was {before.get(name)!r}, now {settings.get(name)!r}" for name in different)

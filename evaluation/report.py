@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from answering.ask import ANSWERABLE
 from evaluation.benchmarks.benchmark import Benchmark
-from evaluation.benchmarks.holdout import HELD_OUT
-from evaluation.benchmarks.narrativeqa import HALVES, TRAINED_ON, half
 from evaluation.metrics import calibration, meteor
-from evaluation.metrics.scoring import RECALL_AT, Interval, Scores, meteor_rows, score
+from evaluation.metrics.metric import METRICS, RECALL_AT, RETRIEVAL_METRICS, metrics_named
+from evaluation.metrics.scoring import Interval, Scores, count, score
 from evaluation.predictions import Prediction
-from evaluation.published.papers import PUBLISHED
+from evaluation.published.figures import published, rows_beside
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from evaluation.metrics.metric import Rows
 
-# What the default models were trained on besides, all but what is held out.
-_TRAINING = {("fairytaleqa", "train"), ("squad", "train-v1.1")}
+_ABOUT_CONFIDENCE = {
+    "intervals": "95 %, 1,000 bootstrap resamples of stories",
+    "ece": "10 bins of equal width, Guo et al. 2017; equal mass: Nguyen and O'Connor 2015",
+    "auroc": "a right answer above a wrong one, by confidence",
+    "area_under_risk_coverage": "Geifman and El-Yaniv 2017: mean risk over all coverages",
+}
 
 
 def outcome(
@@ -28,7 +29,7 @@ def outcome(
     predictions: Sequence[Prediction],
     settings: Mapping[str, Any],
     command: str,
-    answerable: float = ANSWERABLE,
+    answerable: float,
 ) -> dict[str, Any]:
     """Everything about a finished run that ``--json`` prints and ``scores.json`` keeps.
 
@@ -36,18 +37,19 @@ def outcome(
     ``answerable`` is the confidence of which ``evaluation.metrics.calibration`` says what it would give.
     """
     seed = int(settings["seed"])
-    rows = meteor_rows(predictions)
-    scores = score(predictions, seed, rows)
+    metrics = metrics_named([*benchmark.metrics, *RETRIEVAL_METRICS])
+    counted = count(predictions, metrics)
+    scores = score(counted, metrics, [one.story for one in predictions], seed)
     stories = dict.fromkeys(one.story for one in predictions)
     return {
         "questions": len(predictions),
         "stories": len(stories),
-        **_scores(scores.values),
-        "intervals": _scores(scores.intervals),
-        "by_kind": _by_kind(predictions, seed),
-        "by_half": _by_half(benchmark, predictions, seed, rows, answerable),
-        "confidence": _confidence(predictions, seed, answerable)
-        | calibration.drawn([p.confidence for p in predictions], [p.rouge_l for p in predictions]),
+        **_nested(scores.values),
+        "intervals": _nested(scores.intervals),
+        "by_kind": _by_kind(benchmark, predictions, seed),
+        "by_half": _by_half(benchmark, predictions, seed, counted, answerable),
+        "confidence": _confidence(benchmark, predictions, seed, answerable)
+        | calibration.drawn([p.confidence for p in predictions], _main_scores(benchmark, predictions)),
         "evidence_checked": sum(one.evidence_right is not None for one in predictions),
         "evidence_wrong": sum(one.evidence_right is False for one in predictions),
         **settings,
@@ -57,12 +59,13 @@ def outcome(
             for one in benchmark.left_out
         ],
         "notes": _notes(benchmark, predictions, scores),
-        "scorers": _scorers(),
+        "scorers": _scorers(benchmark),
         "command": command,
     }
 
 
-def _scores(by_name: Mapping[str, float | Interval | None]) -> dict[str, Any]:
+def _nested(by_name: Mapping[str, float | Interval | None]) -> dict[str, Any]:
+    """Rounded, recall at each k under one name."""
     rounded = {name: _rounded(value) for name, value in by_name.items()}
     recall = {str(k): rounded.pop(f"recall_at_{k}") for k in RECALL_AT}
     return {**rounded, "recall_at": recall}
@@ -74,18 +77,17 @@ def _rounded(value: float | Interval | None) -> float | list[float] | None:
     return None if value is None else round(value, 6)
 
 
-def _by_kind(predictions: Sequence[Prediction], seed: int) -> dict[str, Any]:
-    """Scores of explicit and implicit questions apart, where the data set tells them apart."""
-    kinds = sorted({one.kind for one in predictions if one.kind})
-    wanted = ("rouge_l", "f1", "exact_match")
+def _by_kind(benchmark: Benchmark, predictions: Sequence[Prediction], seed: int) -> dict[str, Any]:
+    """Scores of each kind of question apart (such as explicit and implicit), where there are kinds."""
+    metrics = [metric for metric in metrics_named(benchmark.metrics) if metric.of_answer is not None]
     result: dict[str, Any] = {}
-    for kind in kinds:
+    for kind in sorted({one.kind for one in predictions if one.kind}):
         members = [one for one in predictions if one.kind == kind]
-        scores = score(members, seed)
+        scores = score(count(members, metrics), metrics, [one.story for one in members], seed)
         result[kind] = {
             "questions": len(members),
-            **{name: _rounded(scores.values[name]) for name in wanted},
-            "intervals": {name: _rounded(scores.intervals[name]) for name in wanted},
+            **{name: _rounded(value) for name, value in scores.values.items()},
+            "intervals": {name: _rounded(interval) for name, interval in scores.intervals.items()},
         }
     return result
 
@@ -94,55 +96,70 @@ def _by_half(
     benchmark: Benchmark,
     predictions: Sequence[Prediction],
     seed: int,
-    rows: NDArray[np.float64] | None,
+    counted: Mapping[str, Rows | None],
     answerable: float,
 ) -> dict[str, Any]:
-    """The scores of both halves of NarrativeQA valid, for the default models were trained on the first."""
-    if (benchmark.name, benchmark.split, benchmark.part) != ("narrativeqa", "valid", None):
+    """The scores of each half where the default models were trained on one of them."""
+    if benchmark.half_of is None:
         return {}
+    halves = [benchmark.half_of(one.story) for one in predictions]
+    metrics = metrics_named(list(counted))
     result: dict[str, Any] = {}
-    for name in HALVES:
-        numbers = [i for i, one in enumerate(predictions) if half(one.story) == name]
-        if numbers:
-            members = [predictions[i] for i in numbers]
-            scores = score(members, seed, None if rows is None else rows[numbers])
-            result[name] = {
-                "questions": len(members),
-                "stories": len({one.story for one in members}),
-                "trained_on": name == TRAINED_ON,
-                **_scores(scores.values),
-                "intervals": _scores(scores.intervals),
-                "confidence": _confidence(members, seed, answerable),
-            }
+    for name in sorted(set(halves)):
+        numbers = [i for i, half in enumerate(halves) if half == name]
+        members = [predictions[i] for i in numbers]
+        of_half = {metric: None if rows is None else rows[numbers] for metric, rows in counted.items()}
+        scores = score(of_half, metrics, [one.story for one in members], seed)
+        result[name] = {
+            "questions": len(members),
+            "stories": len({one.story for one in members}),
+            "trained_on": name == benchmark.trained_half,
+            **_nested(scores.values),
+            "intervals": _nested(scores.intervals),
+            "confidence": _confidence(benchmark, members, seed, answerable),
+        }
     return result
 
 
-def _confidence(predictions: Sequence[Prediction], seed: int, answerable: float) -> dict[str, Any]:
+def _main_scores(benchmark: Benchmark, predictions: Sequence[Prediction]) -> list[float]:
+    """What each answer is worth by the metric that decides whether it is right."""
+    return [one.scores[benchmark.metrics[0]] for one in predictions]
+
+
+def _confidence(
+    benchmark: Benchmark, predictions: Sequence[Prediction], seed: int, answerable: float
+) -> dict[str, Any]:
     return calibration.describe(
         [one.confidence for one in predictions],
-        [one.rouge_l for one in predictions],
+        _main_scores(benchmark, predictions),
         answerable,
         [one.story for one in predictions],
         seed,
+        METRICS[benchmark.metrics[0]].label,
     )
 
 
 def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scores) -> list[str]:
     """What a reader of the figures has to know."""
     notes = []
-    whole = PUBLISHED.get((benchmark.name, benchmark.split))
+    known = published(benchmark.name)
+    whole = known and known.splits.get(benchmark.split)
     stories = len({one.story for one in predictions})
-    if whole is not None and (stories, len(predictions)) != whole:
+    if whole and (stories, len(predictions)) != (whole.stories, whole.questions):
         notes.append(
-            f"these are {len(predictions):,} of the split's {whole[1]:,} questions, "
-            f"{stories} of its {whole[0]:,} stories"
+            f"these are {len(predictions):,} of the split's {whole.questions:,} questions, "
+            f"{stories} of its {whole.stories:,} stories"
         )
-    notes += _trained_on(benchmark)
-    if benchmark.name == "narrativeqa" and benchmark.setting != "summaries":
-        notes.append("the paper's rows are on all stories of the split, film scripts included")
-    if scores.values["meteor"] is None:
+    notes += benchmark.notes
+    if benchmark.has_candidates:
+        chances = [1 / len(question.candidates) for question in benchmark.questions]
+        notes.append(f"a choice by chance is right for {sum(chances) / len(chances):.1%} of the questions")
+    table = rows_beside(benchmark.name, benchmark.split, benchmark.setting)
+    if table and table.note:
+        notes.append(table.note)
+    if "meteor" in benchmark.metrics and scores.values["meteor"] is None:
         notes.append("no METEOR: it needs java, which is not on the path")
-    elif benchmark.name == "narrativeqa":
+    elif table and table.counted_by.get("meteor") == "meteor_paper":
         notes.append(
             "METEOR is 1.5's; summed as the paper's rows are, a perfect answer counting as one chunk, "
             f"it is {100 * (scores.values['meteor_paper'] or 0):.2f}"
@@ -150,32 +167,23 @@ def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scor
     return notes
 
 
-def _trained_on(benchmark: Benchmark) -> list[str]:
-    """What of the benchmark the default models have seen."""
-    if benchmark.part == HELD_OUT:
-        return ["held-out stories of the training data: for choosing, not for reporting"]
-    if (benchmark.name, benchmark.split) in _TRAINING:
-        return ["the default models were trained on this split: for them these are no clean figures"]
-    if (benchmark.name, benchmark.split) != ("narrativeqa", "valid") or benchmark.part == "half B":
-        return []
-    seen = f"the default models were trained on half {TRAINED_ON} (documents whose id begins with 0 to 7)"
-    if benchmark.part is not None:
-        return [f"{seen}: for them these are no clean figures"]
-    return [f"{seen}, so the row of the whole split is no clean figure for them: quote half B's"]
-
-
-def _scorers() -> dict[str, str]:
+def _scorers(benchmark: Benchmark) -> dict[str, str]:
+    """What the metrics of the benchmark are counted by."""
     coco = f"pycocoevalcap {version('pycocoevalcap')}"
-    return {
+    by_name = {
         "bleu": f"{coco}, corpus, closest reference length",
         "rouge_l": f"{coco}, mean over questions, beta 1.2",
         "meteor": f"METEOR 1.5 (-l en -norm) of {coco}" if meteor.java() else "none: java is missing",
         "f1, exact_match": "SQuAD v1.1",
-        "tokens": "storyqa: lower case, punctuation apart, no quotation marks, no final full stop",
-        "intervals": "95 %, 1,000 bootstrap resamples of stories",
-        "ece": "10 bins of equal width, Guo et al. 2017; equal mass: Nguyen and O'Connor 2015",
-        "auroc": "a right answer above a wrong one, by confidence",
-        "area_under_risk_coverage": "Geifman and El-Yaniv 2017: mean risk over all coverages",
+        "accuracy": "the share of answers that are a right one",
+        "mean_f1": "Hewlett et al. 2016: F1 of the set of answers, mean over questions",
+    }
+    used = {metric.scorer for metric in metrics_named(benchmark.metrics)}
+    tokens = "storyqa: lower case, punctuation apart, no quotation marks, no final full stop"
+    return {
+        **{name: said for name, said in by_name.items() if name in used},
+        **({"tokens": tokens} if "rouge_l" in used else {}),
+        **_ABOUT_CONFIDENCE,
     }
 
 

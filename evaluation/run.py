@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from answering.open_books import configured_reader
 from evaluation.benchmarks.benchmark import Benchmark, Question, sample
-from evaluation.metrics.overlap import exact_match, rouge_l, token_f1
+from evaluation.metrics.metric import metrics_named
 from evaluation.predictions import Prediction, PredictionFile
 from evaluation.systems import (
     Answered,
     GivenPassages,
     RetrievedPassages,
     System,
-    named_reader,
 )
-from readers import spec_of
+from readers import READERS, spec_of
+from readers.reading import Reader
 from text.errors import StoryQAError
 from text.spans import overlaps
 
 log = logging.getLogger(__name__)
 
 BATCH = 32  # questions: what is known of their passages is kept in memory together
-LITTLE = 500_000  # characters
-Tell = Callable[[str, int, int], None]
+ONE_PROCESS_CHARACTERS = 500_000  # starting other processes takes longer than indexing so much text
+Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is evaluated on which questions; ``mrr`` None ranks where the reader can."""
+    """What is evaluated on which questions; ``mrr`` None ranks where the reader can.
+
+    ``reader_settings`` are by the reader's kind what it is opened with, such as a chat's key.
+    """
 
     retriever: str
     reader: str
@@ -41,19 +45,30 @@ class Options:
     limit: int | None = None
     seed: int = 0
     mrr: bool | None = None
+    reader_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise StoryQAError(f"--limit {self.limit}; wanted 1 or more questions")
 
+    def open_reader(self) -> Reader:
+        """The reader, opened once per process; raises as ``readers.open_reader`` does."""
+        return configured_reader(self.reader, self.reader_settings)
+
 
 def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
     """The settings that a run is told from others by; what plays no part in it is None."""
-    reader = named_reader(options.reader)
+    reader = options.open_reader()
     ranked = benchmark.ranked and spec_of(options.reader).ranks and options.mrr is not False
     if options.mrr and not ranked:
         what = f"reader {options.reader!r}" if benchmark.ranked else benchmark.name
         raise StoryQAError(f"--mrr asks for answers to be ranked, which {what} cannot do; leave it out")
+    if benchmark.has_candidates and not spec_of(options.reader).ranks:
+        rankers = (name for name, spec in READERS.items() if spec.ranks)
+        raise StoryQAError(
+            f"reader {options.reader!r} cannot rank, and {benchmark.name} has answers to choose from; "
+            f"choose from {', '.join(rankers)}"
+        )
     return {
         "benchmark": benchmark.name,
         "split": benchmark.split,
@@ -76,14 +91,14 @@ def evaluate(
     out: Path,
     store: Path,
     force: bool = False,
-    tell: Tell | None = None,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, Any], list[Prediction]]:
     """The settings and the predictions of a run, which ``out`` keeps and goes on from after a kill.
 
     Where passages are to be found, the books are indexed in the folder ``store`` first. Raises
     ``RunMismatch`` where ``out`` holds another run, unless ``force``.
     """
-    tell = tell or (lambda what, done, total: None)
+    progress = progress or (lambda what, done, total: None)
     settings = describe(benchmark, options)
     file = PredictionFile(out, settings, force)
     questions = sample(benchmark.questions, options.limit, options.seed)
@@ -92,19 +107,18 @@ def evaluate(
     if answered:
         log.info("%d questions were answered before; %d remain", len(answered), len(remaining))
     if remaining:
-        system = _system(benchmark, options, settings["ranked"], remaining, store, tell)
+        system = _system(benchmark, options, settings["ranked"], remaining, store, progress)
         text = lru_cache(maxsize=2)(lambda id: benchmark.books[id]().text)
-        for first in range(
-            0, len(remaining), BATCH
-        ):  # in order, so that questions about one book come together
+        # In order, so that questions about one book come together.
+        for first in range(0, len(remaining), BATCH):
             batch = remaining[first : first + BATCH]
             file.append(
                 [
-                    _prediction(question, answer, text(question.book))
+                    _prediction(question, answer, text(question.book), benchmark.metrics)
                     for question, answer in zip(batch, system.answer(batch), strict=True)
                 ]
             )
-            tell("answering", len(file.predictions), len(questions))
+            progress("answering", len(file.predictions), len(questions))
     order = {question.id: number for number, question in enumerate(questions)}
     return settings, sorted(file.predictions, key=lambda one: order[one.id])
 
@@ -115,26 +129,21 @@ def _system(
     ranked: bool,
     questions: Sequence[Question],
     store: Path,
-    tell: Tell,
+    progress: Progress,
 ) -> System:
-    candidates = benchmark.candidates() if ranked else None
+    reader = options.open_reader()
+    story_answers = benchmark.story_answers() if ranked else None
     if not benchmark.retrieved:
-        return GivenPassages(benchmark.books, options.reader, candidates)
+        return GivenPassages(benchmark.books, reader, story_answers)
     from answering.book_qa import BookQA
     from indexing.store import IndexStore
-    from service.settings import load_settings
 
-    _index(benchmark, list(dict.fromkeys(question.book for question in questions)), store, tell)
-    return RetrievedPassages(
-        BookQA(IndexStore(store), settings=load_settings().configuration().reader_settings),
-        options.retriever,
-        options.reader,
-        options.k,
-        candidates,
-    )
+    _index(benchmark, list(dict.fromkeys(question.book for question in questions)), store, progress)
+    qa = BookQA(IndexStore(store), settings=options.reader_settings)
+    return RetrievedPassages(qa, options.retriever, options.reader, reader, options.k, story_answers)
 
 
-def _index(benchmark: Benchmark, ids: Sequence[str], folder: Path, tell: Tell) -> None:
+def _index(benchmark: Benchmark, ids: Sequence[str], folder: Path, progress: Progress) -> None:
     """Index the books that the store does not have as they are; what is built stays when this is stopped."""
     from indexing.build import BookTask
     from indexing.build_many import build_many
@@ -142,25 +151,24 @@ def _index(benchmark: Benchmark, ids: Sequence[str], folder: Path, tell: Tell) -
     from indexing.store import IndexStore
 
     jobs = [BookTask(id, benchmark.books[id]) for id in ids]
-    tell("indexing", 0, len(jobs))
-    workers = 1 if _is_little(benchmark, ids) else None
+    progress("indexing", 0, len(jobs))
+    workers = 1 if _fits_one_process(benchmark, ids) else None
     for number, outcome in enumerate(build_many(jobs, BuildSettings(), IndexStore(folder), workers), 1):
         if outcome.status == "failed":
             raise StoryQAError(f"{outcome.name} cannot be indexed: {outcome.message}")
-        tell("indexing", number, len(jobs))
+        progress("indexing", number, len(jobs))
 
 
-def _is_little(benchmark: Benchmark, ids: Sequence[str]) -> bool:
-    """Whether other processes would take longer to start than the books to index."""
+def _fits_one_process(benchmark: Benchmark, ids: Sequence[str]) -> bool:
     characters = 0
     for id in ids:
         characters += len(benchmark.books[id]().text)
-        if characters > LITTLE:
+        if characters > ONE_PROCESS_CHARACTERS:
             return False
     return True
 
 
-def _prediction(question: Question, answer: Answered, book: str) -> Prediction:
+def _prediction(question: Question, answer: Answered, book: str, metrics: Sequence[str]) -> Prediction:
     """The answer with its scores, its evidence looked up in the text the data set has for the book."""
     start, end = answer.place or (None, None)
     return Prediction(
@@ -181,7 +189,17 @@ def _prediction(question: Question, answer: Answered, book: str) -> Prediction:
         else None,
         first_gold=answer.first_gold,
         reciprocal_rank=None if answer.reciprocal_rank is None else round(answer.reciprocal_rank, 6),
-        rouge_l=round(rouge_l(answer.text, question.answers), 6),
-        f1=round(token_f1(answer.text, question.answers), 6),
-        exact_match=exact_match(answer.text, question.answers),
+        scores={
+            name: round(value, 6)
+            for name, value in answer_scores(answer.text, question.answers, metrics).items()
+        },
     )
+
+
+def answer_scores(answer: str, references: Sequence[str], metrics: Sequence[str]) -> dict[str, float]:
+    """What one answer is worth by those of the ``metrics`` that can say so of one."""
+    return {
+        metric.name: metric.of_answer(answer, references)
+        for metric in metrics_named(metrics)
+        if metric.of_answer is not None
+    }

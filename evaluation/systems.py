@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, cast
 
 from answering.book_qa import Ask, BookQA
-from answering.open_books import configured_reader
 from evaluation.benchmarks.benchmark import Place, Question
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
-from service.settings import load_settings
 from text.spans import overlaps
 
 Books = Mapping[str, Callable[[], Book]]
-Candidates = Mapping[str, Sequence[str]]
+StoryAnswers = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +47,16 @@ class System(Protocol):
         ...
 
 
-def named_reader(name: str) -> Reader:
-    """The reader of that name as this process is configured, a chat's key included."""
-    return configured_reader(name, load_settings().configuration().reader_settings)
-
-
 class GivenPassages:
     """A reader and the passages that come with each question.
 
-    ``candidates`` are the answers to rank per story; none where they are not to be ranked.
+    ``story_answers`` are the answers to rank per story (MRR); None where they are not to be ranked.
     """
 
-    def __init__(self, books: Books, reader: str, candidates: Candidates | None) -> None:
+    def __init__(self, books: Books, reader: Reader, story_answers: StoryAnswers | None) -> None:
         self._book = lru_cache(maxsize=64)(lambda id: books[id]())
-        self._reader = named_reader(reader)
-        self._candidates = candidates
+        self._reader = reader
+        self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
@@ -76,10 +70,10 @@ class GivenPassages:
                 for q in questions
             ]
         )
-        answers = [of_one[:1] for of_one in self._reader.read(readings, 1)]
-        ranks = reciprocal_ranks(self._reader, readings, questions, self._candidates)
+        answers = answers_to(readings, self._reader)
+        ranks = reciprocal_ranks(self._reader, readings, questions, self._story_answers)
         return [
-            _given(question, reading, answer, rank)
+            _given(question, reading, answer[:1], rank)
             for question, reading, answer, rank in zip(questions, readings, answers, ranks, strict=True)
         ]
 
@@ -88,39 +82,48 @@ def _given(question: Question, reading: Reading, answers: Sequence[Answer], rank
     text, confidence, place, quoted = "", 0.0, None, ""
     for answer in answers:
         text, confidence = answer.text, answer.confidence
-        told = answer.span or answer.support
-        if told is not None:
-            start = question.given[told.passage][0]
-            place = (start + told.start, start + told.end)
+        cited = answer.span or answer.support
+        if cited is not None:
+            start = question.given[cited.passage][0]
+            place = (start + cited.start, start + cited.end)
             # What a span reader answers must itself stand there; a support is quoted from what was read.
-            quoted = text if answer.span else reading.passages[told.passage][told.start : told.end]
+            quoted = text if answer.span else reading.passages[cited.passage][cited.start : cited.end]
     return Answered(text, confidence, place, quoted, question.given, None, rank)
 
 
 class RetrievedPassages:
-    """The object that the service and the command line answer with: ``k`` passages found, then read."""
+    """The object that the service and the command line answer with: ``k`` passages found, then read.
+
+    ``reader`` is the reader that ``qa`` opens by the name ``reader_name``.
+    """
 
     def __init__(
-        self, qa: BookQA, retriever: str, reader: str, k: int, candidates: Candidates | None
+        self,
+        qa: BookQA,
+        retriever: str,
+        reader_name: str,
+        reader: Reader,
+        k: int,
+        story_answers: StoryAnswers | None,
     ) -> None:
         self._qa = qa
-        self._retriever, self._reader, self._k = retriever, reader, k
-        self._candidates = candidates
+        self._retriever, self._reader_name, self._reader, self._k = retriever, reader_name, reader, k
+        self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
         asks = [
-            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader, n_best=1)
+            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader_name, n_best=1)
             for q in questions
         ]
         # All passages are put in order where it is known which are right: at what rank the first is.
         found = self._qa.find(asks, all_hits=any(question.gold for question in questions))
-        reader = named_reader(self._reader)
+        reader = self._reader
         readings = reader.prepare(
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
         )
-        answers = reader.read(readings, 1)
-        ranks = reciprocal_ranks(reader, readings, questions, self._candidates)
+        answers = answers_to(readings, reader)
+        ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = [
             first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)
             if question.gold
@@ -152,22 +155,43 @@ def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:
 
 
 def _reading(reader: Reader, question: Question, reading: Reading) -> Reading:
-    return replace(reading, references=question.answers) if reader.oracle else reading
+    """The reading with what only evaluation knows: candidates, and for an oracle the right answers."""
+    references = question.answers if reader.oracle else ()
+    return replace(reading, references=references, candidates=question.candidates)
+
+
+def answers_to(readings: Sequence[Reading], reader: Reader) -> list[list[Answer]]:
+    """Per reading the candidate that the reader ranks highest; what it reads where there are none."""
+    if not any(reading.candidates for reading in readings):
+        return reader.read(readings, 1)
+    return [[choose(cast(Ranker, reader), reading)] for reading in readings]
+
+
+def choose(reader: Ranker, reading: Reading) -> Answer:
+    """The candidate that the reader ranks highest, the first of equals.
+
+    Its confidence is its share in the softmax of all their scores: a probability where the scores are
+    log-probabilities, and only an order where they are similarities.
+    """
+    scores = reader.rank(reading, reading.candidates)
+    best = max(range(len(scores)), key=lambda i: scores[i])
+    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
+    return Answer(reading.candidates[best], scores[best], share, None)
 
 
 def reciprocal_ranks(
     reader: Reader | Ranker,
     readings: Sequence[Reading],
     questions: Sequence[Question],
-    candidates: Candidates | None,
+    story_answers: StoryAnswers | None,
 ) -> list[float | None]:
-    """Per question 1 / the rank of its first reference among the story's answers; None without candidates."""
-    if candidates is None:
+    """Per question 1 / the rank of its first reference among the story's answers; None without these."""
+    if story_answers is None:
         return [None] * len(questions)
     ranks: list[float | None] = []
     for reading, question in zip(readings, questions, strict=True):
-        answers = candidates[question.story]
+        answers = story_answers[question.story]
         distinct = list(dict.fromkeys(answers))  # equal answers must tie, whatever batches a reader makes
-        scores = dict(zip(distinct, reader.rank(reading, distinct), strict=True))  # type: ignore[union-attr]
+        scores = dict(zip(distinct, cast(Ranker, reader).rank(reading, distinct), strict=True))
         ranks.append(reciprocal_rank([scores[a] for a in answers], answers.index(question.answers[0])))
     return ranks

@@ -5,38 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evaluation.metrics.scoring import RECALL_AT
-from evaluation.published.papers import PaperRow, paper_rows
+from evaluation.metrics.metric import METRICS, RECALL_AT, Metric, printed_columns
+from evaluation.published.figures import Table, rows_beside
 from evaluation.report import system_name, title_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMN_NAMES = {
-    "bleu_1": "BLEU-1",
-    "bleu_4": "BLEU-4",
-    "meteor": "METEOR",
-    "rouge_l": "ROUGE-L",
-    "mrr": "MRR",
-    "f1": "F1",
-    "exact_match": "EM",
-}
 
-
-def print_outcome(result: Mapping[str, Any], console: Console) -> None:
-    """The tables and notes of one outcome."""
+def print_outcome(result: Mapping[str, Any], metrics: Sequence[str], console: Console) -> None:
+    """The tables and notes of one outcome, whose benchmark names ``metrics``."""
     from rich.markup import escape
 
-    rows = paper_rows(result["benchmark"], result["split"], result["setting"])
-    console.print(_answers_table(result, rows))
+    beside = rows_beside(result["benchmark"], result["split"], result["setting"])
+    console.print(_answers_table(result, printed_columns(metrics), beside))
     if result["recall_at"]["1"] is not None:
         console.print(_retrieval_table(result))
     if result["by_kind"]:
+        main = METRICS[metrics[0]]
         parts = (
-            f"{kind} {100 * scores['rouge_l']:.2f} ({scores['questions']:,})"
+            f"{kind} {main.printed(scores[main.name])} ({scores['questions']:,})"
             for kind, scores in result["by_kind"].items()
         )
-        console.print(f"ROUGE-L by kind of question: {', '.join(parts)}", highlight=False)
+        console.print(f"{main.label} by kind of question: {', '.join(parts)}", highlight=False)
     for where, scores in (("", result), *((f", half {n}", one) for n, one in result["by_half"].items())):
         console.print(f"confidence{where}: {_confidence_line(scores['confidence'])}", highlight=False)
     console.print(_answerable_line(result["confidence"]), highlight=False)
@@ -48,12 +39,13 @@ def print_outcome(result: Mapping[str, Any], console: Console) -> None:
         text = f"left out, {reason}: {len(members)} documents with {questions:,} questions ({titles})"
         console.print(escape(text), style="dim", highlight=False)
     wrong = result["evidence_wrong"]
-    console.print(
-        f"evidence: the text cited is in the book, at the place cited, "
-        f"for {result['evidence_checked'] - wrong:,} of {result['evidence_checked']:,} answers",
-        style="bold red" if wrong else "",
-        highlight=False,
-    )
+    if result["evidence_checked"]:
+        console.print(
+            f"evidence: the text cited is in the book, at the place cited, "
+            f"for {result['evidence_checked'] - wrong:,} of {result['evidence_checked']:,} answers",
+            style="bold red" if wrong else "",
+            highlight=False,
+        )
 
 
 def _by_reason(left_out: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -63,40 +55,49 @@ def _by_reason(left_out: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[
     return grouped
 
 
-def _answers_table(result: Mapping[str, Any], rows: Sequence[PaperRow]) -> Any:
-    from rich.table import Table
+def _answers_table(result: Mapping[str, Any], metrics: Sequence[Metric], beside: Table | None) -> Any:
+    import rich.table
 
     title = f"{title_of(result)}: {result['questions']:,} questions, {result['stories']} stories"
-    table = Table(title=title, title_justify="left", caption=_sources(rows), caption_justify="left")
+    caption = f"other rows: {beside.source}" if beside else None
+    table = rich.table.Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    rows = () if beside is None else [(row.system, row.printed(result["split"])) for row in beside.rows]
     columns = [
-        name
-        for name in COLUMN_NAMES
-        if result[name] is not None or any(getattr(row, name) is not None for row in rows)
+        metric
+        for metric in metrics
+        if result[metric.name] is not None or any(metric.name in figures for _, figures in rows)
     ]
     table.add_column("")
-    for name in columns:
-        table.add_column(COLUMN_NAMES[name], justify="right")
-    for row in rows:
-        table.add_row(row.system, *(printed(name, getattr(row, name)) for name in columns))
+    for metric in columns:
+        table.add_column(metric.label, justify="right")
+    for system, figures in rows:
+        table.add_row(system, *(metric.printed_as_published(figures.get(metric.name)) for metric in columns))
     if rows:
         table.add_section()
     _add_scores(table, system_name(result), result, columns, "bold")
     for half, scores in result["by_half"].items():
         trained_on = scores["trained_on"]
-        label = f"half {half} ({'trained on' if trained_on else 'not trained on): quote it'}"
-        _add_scores(table, label + ")" * trained_on, scores, columns, "dim" if trained_on else "bold")
+        label = f"half {half} (trained on)" if trained_on else f"half {half} (not trained on): quote it"
+        _add_scores(table, label, scores, columns, "dim" if trained_on else "bold")
     return table
 
 
 def _add_scores(
-    table: Any, label: str, scores: Mapping[str, Any], columns: Sequence[str], style: str
+    table: Any, label: str, scores: Mapping[str, Any], columns: Sequence[Metric], style: str
 ) -> None:
     """A row of scores, and the two of the bounds of their intervals."""
-    table.add_row(label, *(printed(name, percent(name, scores[name])) for name in columns), style=style)
-    for bound, end in (("  95 % interval, from", 0), ("  to", 1)):
-        bounds = ((name, scores["intervals"][name]) for name in columns)
-        cells = ("" if both is None else printed(name, percent(name, both[end])) for name, both in bounds)
-        table.add_row(bound, *cells, style="dim")
+    table.add_row(label, *(metric.printed(scores[metric.name]) for metric in columns), style=style)
+    add_interval(table, "  95 % interval, from", "  to", scores["intervals"], columns)
+
+
+def add_interval(
+    table: Any, low: str, high: str, intervals: Mapping[str, Any], columns: Sequence[Metric]
+) -> None:
+    """Two rows, labelled ``low`` and ``high``, of the bounds of the intervals by metric's name."""
+    for label, end in ((low, 0), (high, 1)):
+        bounds = ((metric, intervals.get(metric.name)) for metric in columns)
+        cells = ("" if both is None else metric.printed(both[end]) for metric, both in bounds)
+        table.add_row(label, *cells, style="dim")
 
 
 def _confidence_line(confidence: Mapping[str, Any]) -> str:
@@ -134,20 +135,3 @@ def _retrieval_table(result: Mapping[str, Any]) -> Any:
     table.add_row(*(f"{value:.3f}" for value in values), style="bold")
     table.add_row(*("" if b is None else f"{b[0]:.3f}-{b[1]:.3f}" for b in bounds), style="dim")
     return table
-
-
-def percent(name: str, value: float | None) -> float | None:
-    """A score as it is printed: MRR as the fraction that it is, the others in hundredths."""
-    return value if value is None or name == "mrr" else 100 * value
-
-
-def printed(name: str, value: float | None) -> str:
-    """The figure in a cell, empty where there is none."""
-    if value is None:
-        return ""
-    return f"{value:.3f}" if name == "mrr" else f"{value:.2f}"
-
-
-def _sources(rows: Sequence[PaperRow]) -> str | None:
-    sources = dict.fromkeys(row.source for row in rows)
-    return f"other rows: {'; '.join(sources)}" if sources else None

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from service.commands import keys, library, questions, serving
 from service.commands import registry as tables
 from text.errors import StoryQAError
 
+if TYPE_CHECKING:
+    from answering.configuration import Configuration
+
 # Commands of other packages, imported only when they are run.
 COMMANDS = {
     "evaluate": "evaluation.commands.evaluate:app",
@@ -25,7 +28,7 @@ COMMANDS = {
     "train": "training.commands:app",
 }
 _HELP = {
-    "evaluate": "Score the system on NarrativeQA, FairytaleQA or SQuAD.",
+    "evaluate": "Score the system on a benchmark.",
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "prepare": "Check a data set's downloaded stories and index them.",
     "train": "Train a model.",
@@ -53,13 +56,24 @@ def _root(
         typer.echo(context.get_help())
 
 
+def _configuration() -> Configuration:
+    """What this process is configured to answer with; raises ``BadSetting``."""
+    from service.settings import load_settings
+
+    return load_settings().configuration()
+
+
 def _passing_on(name: str) -> Callable[[typer.Context], None]:
-    """A command that imports the real one and hands it every argument as it came."""
+    """A command that imports the real one and hands it every argument as it came.
+
+    Its commands find ``_configuration`` in their ``typer.Context.obj`` and call it when they run, so that
+    ``--help`` works where the environment is wrong.
+    """
 
     def run(context: typer.Context) -> None:
         module, _, attribute = COMMANDS[name].partition(":")
         code = getattr(import_module(module), attribute)(
-            context.args, prog_name=f"storyqa {name}", standalone_mode=False
+            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_configuration
         )
         if isinstance(code, int):
             raise typer.Exit(code)

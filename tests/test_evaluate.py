@@ -13,7 +13,7 @@ import folktales
 import pytest
 from chat_server import chatting, says
 
-from evaluation.benchmarks import fairytaleqa
+from evaluation.benchmarks import BENCHMARKS, fairytaleqa
 from evaluation.benchmarks.benchmark import sample
 from service.cli import run
 
@@ -49,7 +49,9 @@ class Evaluation:
 
     def __call__(self, data_set: str, *options: str) -> int:
         data = self.folder / ("squad.json" if data_set == "squad" else data_set)
-        where = ("--data", str(data), "--out", str(self.out), "--store", str(self.folder / "store"))
+        where = ["--data", str(data), "--out", str(self.out)]
+        if BENCHMARKS[data_set].searched:
+            where += ["--store", str(self.folder / "store")]
         return run(["evaluate", data_set, *where, "--reader", "overlap", *options])
 
     def scores(self, data_set: str, *options: str) -> dict[str, Any]:
@@ -251,6 +253,8 @@ def test_the_default_folder_is_named_after_the_options(
         (["fairytaleqa", "--data", "x", "-k", "0"], "k is 0"),
         (["fairytaleqa", "--data", "x", "--limit", "0"], "--limit 0; wanted 1 or more questions"),
         (["fairytaleqa"], "--data"),
+        (["squad", "--data", "x", "--retriever", "bm25"], "No such option: --retriever"),
+        (["squad", "--data", "x", "--mrr"], "No such option: --mrr"),
         (["fables"], "fables"),
     ],
 )

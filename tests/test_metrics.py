@@ -15,12 +15,14 @@ from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
 
 from evaluation.metrics import meteor
 from evaluation.metrics.overlap import (
+    accuracy,
     bleu,
     bleu_statistics,
     exact_match,
     reciprocal_rank,
     rouge_l,
     scored,
+    set_f1,
     token_f1,
 )
 from evaluation.metrics.scoring import Bootstrap
@@ -90,6 +92,17 @@ def test_f1_and_exact_match_ignore_case_articles_and_punctuation() -> None:
     assert exact_match("kettles", ["kettle"]) == 0
     assert token_f1("the old kettle", ["a kettle of tea"]) == pytest.approx(2 * 1 / (2 + 3))
     assert token_f1("", ["kettle"]) == 0
+
+
+def test_accuracy_is_of_answers_as_they_are_written() -> None:
+    assert accuracy("kettle", ["kettle", "pot"]) == 1
+    assert accuracy("Kettle", ["kettle"]) == accuracy("", ["kettle"]) == 0
+
+
+def test_the_f1_of_a_set_counts_every_answer_once() -> None:
+    assert set_f1("Osk\nWilm\nOsk", ["Wilm", "Osk"]) == 1
+    assert set_f1("Osk", ["Wilm", "Osk"]) == pytest.approx(2 * 1 / (1 + 2))
+    assert set_f1("", ["Osk"]) == set_f1("Dorrit", ["Osk"]) == 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])

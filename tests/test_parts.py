@@ -54,7 +54,7 @@ def test_a_half_is_told_by_the_first_digit_of_the_id() -> None:
 @pytest.mark.parametrize("setting", narrativeqa.SETTINGS)
 def test_the_halves_are_apart_and_together_the_split(documents: Path, setting: str) -> None:
     whole = narrativeqa.load(documents, "valid", setting)
-    halves = [narrativeqa.load(documents, "valid", setting, only_half=name) for name in "AB"]
+    halves = [narrativeqa.load(documents, "valid", setting, half=name) for name in "AB"]
     assert _stories(halves[0]).isdisjoint(_stories(halves[1]))
     assert sorted(q.id for part in halves for q in part.questions) == sorted(q.id for q in whole.questions)
     assert [part.part for part in halves] == ["half A", "half B"]
@@ -62,13 +62,13 @@ def test_the_halves_are_apart_and_together_the_split(documents: Path, setting: s
         assert {half(story) for story in _stories(part)} == {name}
         assert {half(one.story) for one in part.left_out} <= {name}
         assert set(part.books) == set(part.titles) == _stories(part)
-        assert part.candidates() == {s: c for s, c in whole.candidates().items() if half(s) == name}
+        assert part.story_answers() == {s: c for s, c in whole.story_answers().items() if half(s) == name}
 
 
 def test_questions_are_the_same_in_a_half_and_in_the_whole(documents: Path) -> None:
     whole = {question.id: question for question in narrativeqa.load(documents).questions}
     for name in "AB":
-        for question in narrativeqa.load(documents, only_half=name).questions:
+        for question in narrativeqa.load(documents, half=name).questions:
             assert question == whole[question.id]
 
 
@@ -76,8 +76,8 @@ def test_questions_are_the_same_in_a_half_and_in_the_whole(documents: Path) -> N
 def test_held_out_documents_are_of_half_a_and_the_same_in_both_settings(
     documents: Path, setting: str
 ) -> None:
-    part = narrativeqa.load(documents, "valid", setting, only_held_out=True)
-    same = narrativeqa.load(documents, "valid", setting, only_half="A", only_held_out=True)
+    part = narrativeqa.load(documents, "valid", setting, held_out=True)
+    same = narrativeqa.load(documents, "valid", setting, half="A", held_out=True)
     assert (part.fingerprint(), part.part) == (same.fingerprint(), same.part)
     chosen = held_out([id for id in IDS if half(id) == "A"], NARRATIVEQA_SHARE)
     assert _stories(part) | {one.story for one in part.left_out} == chosen
@@ -89,9 +89,9 @@ def test_evaluation_holds_out_what_training_holds_out(documents: Path, tmp_path:
     library = load_corpus([tales, documents])
     trained_on = {work.name for work in library.train}
     parts = {
-        "fairytales": fairytaleqa.load(tales, "train", "collection", only_held_out=True),
-        "summaries": narrativeqa.load(documents, "valid", "summaries", only_held_out=True),
-        "stories": narrativeqa.load(documents, "valid", "stories", only_held_out=True),
+        "fairytales": fairytaleqa.load(tales, "train", "collection", held_out=True),
+        "summaries": narrativeqa.load(documents, "valid", "summaries", held_out=True),
+        "stories": narrativeqa.load(documents, "valid", "stories", held_out=True),
     }
     for kind, part in parts.items():
         assert _stories(part) == {work.name for work in library.held_out if work.kind == kind}
@@ -101,8 +101,8 @@ def test_evaluation_holds_out_what_training_holds_out(documents: Path, tmp_path:
 
 def test_the_held_out_collection_is_the_held_out_stories_as_one_book(tmp_path: Path) -> None:
     tales = folktales.write_many_tales(tmp_path, "train", 20)
-    stories = fairytaleqa.load(tales, "train", "stories", only_held_out=True)
-    whole = fairytaleqa.load(tales, "train", "collection", only_held_out=True)
+    stories = fairytaleqa.load(tales, "train", "stories", held_out=True)
+    whole = fairytaleqa.load(tales, "train", "collection", held_out=True)
     [book] = [load() for load in whole.books.values()]
     assert book.text == "\n\n".join(load().text for load in stories.books.values())
     assert len(_stories(whole)) == round(FAIRYTALEQA_SHARE * 20)
@@ -145,8 +145,8 @@ def test_what_is_held_out_is_so_in_every_process() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"only_half": "C"}, "unknown half 'C'; NarrativeQA valid has A, B"),
-        ({"only_half": "B", "only_held_out": True}, "documents are held out of half A alone"),
+        ({"half": "C"}, "unknown half 'C'; NarrativeQA valid has A, B"),
+        ({"half": "B", "held_out": True}, "documents are held out of half A alone"),
     ],
 )
 def test_a_part_that_valid_does_not_have_is_refused(
@@ -156,7 +156,7 @@ def test_a_part_that_valid_does_not_have_is_refused(
         narrativeqa.load(documents, "valid", **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"only_half": "A"}, {"only_held_out": True}])
+@pytest.mark.parametrize("options", [{"half": "A"}, {"held_out": True}])
 def test_another_split_of_narrativeqa_has_no_parts(tmp_path: Path, options: dict[str, str | bool]) -> None:
     folktales.write_narrativeqa(tmp_path)
     path = tmp_path / "qaps.csv"
@@ -170,22 +170,22 @@ def test_another_split_of_narrativeqa_has_no_parts(tmp_path: Path, options: dict
 
 def test_val_of_fairytaleqa_holds_nothing_out(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="held out of FairytaleQA train alone, not of 'val'"):
-        fairytaleqa.load(folktales.write_fairytaleqa(tmp_path), "val", only_held_out=True)
+        fairytaleqa.load(folktales.write_fairytaleqa(tmp_path), "val", held_out=True)
 
 
 def test_data_too_little_to_hold_anything_out_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="too little: no held-out story"):
-        fairytaleqa.load(folktales.write_fairytaleqa(tmp_path / "f", "train"), "train", only_held_out=True)
+        fairytaleqa.load(folktales.write_fairytaleqa(tmp_path / "f", "train"), "train", held_out=True)
     (tmp_path / "n").mkdir()
     with pytest.raises(DataError, match="too little: no held-out document"):
-        narrativeqa.load(folktales.write_narrativeqa(tmp_path / "n"), only_held_out=True)
+        narrativeqa.load(folktales.write_narrativeqa(tmp_path / "n"), held_out=True)
 
 
 @pytest.mark.data
 def test_the_halves_of_the_published_valid_split(data_folder: Path) -> None:
     folder = data_folder / "narrativeqa"
-    halves = [narrativeqa.load(folder, only_half=name) for name in "AB"]
+    halves = [narrativeqa.load(folder, half=name) for name in "AB"]
     assert sum(len(part.titles) for part in halves) == 115
     assert sum(len(part.questions) for part in halves) == 3461
-    part = narrativeqa.load(folder, only_held_out=True)
+    part = narrativeqa.load(folder, held_out=True)
     assert len(part.titles) == round(NARRATIVEQA_SHARE * len(halves[0].titles))

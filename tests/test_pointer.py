@@ -29,7 +29,7 @@ def encoder() -> CrossEncoder:
 @pytest.fixture(scope="module")
 def decoder() -> PointerDecoder:
     torch.manual_seed(3)
-    return PointerDecoder.born().eval()
+    return PointerDecoder.from_backbone().eval()
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_answers_to_one_reading_share_its_memory_as_if_each_had_its_own(decoder:
 
 
 def test_without_the_copy_mechanism_everything_is_generated() -> None:
-    decoder = PointerDecoder.born(copies=False).eval()
+    decoder = PointerDecoder.from_backbone(copies=False).eval()
     words = base_tensors()["embeddings.word_embeddings.weight"]
     step = decoder(torch.tensor([[101]]), _memory(decoder, 1, 5), words)
     assert step.log_generates.exp().item() == pytest.approx(1.0)

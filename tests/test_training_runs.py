@@ -230,11 +230,11 @@ def test_a_run_can_begin_with_the_weights_of_another(corpus: Corpus, tmp_path: P
     cross_encoder.export(first, "storyqa train span")
     start = load_start(tmp_path / "first")
     second = CrossEncoderTask(replace(TINY, start=start.sha256), corpus, start.encoder, start.decoder)
-    for name, tensor in first.task.tensors().items():  # type: ignore[attr-defined]
+    for name, tensor in first.task.tensors().items():
         torch.testing.assert_close(second.tensors()[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     for settings in (replace(TINY, rank=2), replace(TINY, frozen=True)):  # nothing of either is trained yet
         beside = CrossEncoderTask(settings, corpus, start.encoder, start.decoder).tensors()
-        for name, tensor in first.task.tensors().items():  # type: ignore[attr-defined]
+        for name, tensor in first.task.tensors().items():
             torch.testing.assert_close(beside[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     assert start.encoder is not None
     with pytest.raises(ModelError, match=r"encoder\.layer"):

@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
+from text.registry import import_object
 from training.objectives import OBJECTIVES, ObjectiveSpec
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def _root() -> None:
 
 def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     """The command line of one objective: what all have, its settings that are options, and its own."""
-    train: Callable[..., Outcome] = _load(spec.where)
-    settings_class: type[Any] | None = _load(spec.settings) if spec.settings else None
+    train: Callable[..., Outcome] = import_object(spec.where)
+    settings_class: type[Any] | None = import_object(spec.settings) if spec.settings else None
     settings_options = list(_settings_options(settings_class)) if settings_class else []
     own_options = list(_own_options(train))
 
@@ -72,12 +72,6 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     made.command(help=_help(spec))(command)
     return made
-
-
-def _load(path: str) -> Any:
-    """The object that ``"module:attribute"`` points to."""
-    module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def _settings_options(settings_class: type[Any]) -> Iterator[inspect.Parameter]:

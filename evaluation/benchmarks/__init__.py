@@ -1,1 +1,75 @@
-"""The data sets: one file each, and what they have in common."""
+"""The data sets: one file each, one line of this table, and what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from text.registry import Spec, by_name, import_object
+
+if TYPE_CHECKING:
+    from evaluation.benchmarks.benchmark import Benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkSpec(Spec):
+    """One data set, of which ``storyqa evaluate NAME`` is made; ``does`` says in a sentence what is asked.
+
+    ``where`` is the ``"module:function"`` that makes a ``Benchmark`` of ``data``, a folder or a file; its
+    other parameters are options of the command, with the help that their annotations give. The first of
+    the ``settings``, and of the ``splits`` as published, is the default. ``searched`` says that there is a
+    setting in which passages are to be found, ``ranked`` that a story's answers are candidates for each
+    of its questions (MRR).
+    """
+
+    settings: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    searched: bool = False
+    ranked: bool = False
+
+    @property
+    def load(self) -> Callable[..., Benchmark]:
+        """The loader itself."""
+        load: Callable[..., Benchmark] = import_object(self.where)
+        return load
+
+
+BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
+    BenchmarkSpec(
+        "narrativeqa",
+        "evaluation.benchmarks.narrativeqa:load",
+        "NarrativeQA: summaries, or full stories in which passages are found first.",
+        "Kočiský et al. 2018",
+        settings=("summaries", "stories", "whole-stories"),
+        splits=("valid", "test", "train"),
+        searched=True,
+        ranked=True,
+    ),
+    BenchmarkSpec(
+        "fairytaleqa",
+        "evaluation.benchmarks.fairytaleqa:load",
+        "FairytaleQA: whole short stories, with the sections that hold each answer.",
+        "Xu et al. 2022",
+        settings=("sections", "stories", "collection"),
+        splits=("val", "test", "train"),
+        searched=True,
+        ranked=True,
+    ),
+    BenchmarkSpec(
+        "squad",
+        "evaluation.benchmarks.squad:load",
+        "SQuAD v1.1: a paragraph is given, and the answer stands in it.",
+        "Rajpurkar et al. 2016",
+        settings=("paragraphs",),
+        splits=("dev-v1.1", "train-v1.1"),
+    ),
+    BenchmarkSpec(
+        "mctest",
+        "evaluation.benchmarks.mctest:load",
+        "MCTest: a short story for children is given, and one of four choices is right.",
+        "Richardson et al. 2013",
+        settings=("stories",),
+        splits=("dev", "train"),
+    ),
+)

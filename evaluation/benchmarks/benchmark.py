@@ -6,12 +6,15 @@ import hashlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from indexing.book import Book
 
 Place = tuple[int, int]
 """``book.text[start:end]``, offsets in code points, half-open."""
+
+# Of answers in words, with what they are judged by (ROUGE-L) first.
+TEXT_METRICS = ("rouge_l", "bleu_1", "bleu_4", "meteor", "meteor_paper", "f1", "exact_match", "mrr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class Question:
     ``story`` is what it was asked about: the unit that scores are resampled over, and whose
     answers are the candidates of MRR. ``book`` is the text that ``given`` (the passages to read,
     in order; none where they are to be retrieved) and ``gold`` (where the answer is known to
-    stand) point into; it is the story, unless several stories are read as one book.
+    stand) point into; it is the story, unless several stories are read as one book. ``candidates``
+    are the answers to choose from (cloze, multiple choice), none where the answer is free.
     """
 
     id: str
@@ -32,12 +36,18 @@ class Question:
     given: tuple[Place, ...] = ()
     gold: tuple[Place, ...] = ()
     kind: str | None = None
+    candidates: tuple[str, ...] = field(default=(), repr=False)  # see Benchmark.fingerprint
 
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ValueError(f"question {self.id} has no text")
         if not any(answer.strip() for answer in self.answers):
             raise ValueError(f"question {self.id} has no reference answer")
+        if self.candidates and self.answers[0] not in self.candidates:
+            raise ValueError(
+                f"question {self.id} has the answer {self.answers[0]!r}, which is none of its candidates: "
+                f"{', '.join(map(repr, self.candidates))}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,11 @@ class Benchmark:
 
     ``books`` loads a book when it is needed, ``titles`` names the stories, and ``ranked`` says
     whether the answers of one story are candidates for each of its questions (MRR). ``part`` names the
-    part of the split that the questions are, None for the whole.
+    part of the split that the questions are, None for the whole. ``metrics`` are names of
+    ``evaluation.metrics.metric.METRICS``, the one that decides whether an answer is right first.
+    ``notes`` say what whoever reads the figures has to know; ``half_of`` is the half that a story
+    belongs to where halves are scored apart, and ``trained_half`` the one that the default models
+    were trained on.
     """
 
     name: str
@@ -68,13 +82,26 @@ class Benchmark:
     left_out: tuple[LeftOut, ...] = ()
     ranked: bool = True
     part: str | None = None
+    metrics: tuple[str, ...] = TEXT_METRICS
+    notes: tuple[str, ...] = ()
+    half_of: Callable[[str], str] | None = None
+    trained_half: str | None = None
+
+    def __post_init__(self) -> None:
+        if len({bool(question.candidates) for question in self.questions}) > 1:
+            raise ValueError(f"some questions of {self.name} have candidates, and some have none")
 
     @property
     def retrieved(self) -> bool:
         """Whether passages have to be found before they are read."""
         return any(not question.given for question in self.questions)
 
-    def candidates(self) -> dict[str, tuple[str, ...]]:
+    @property
+    def has_candidates(self) -> bool:
+        """Whether answers are to be chosen, and not written."""
+        return any(question.candidates for question in self.questions)
+
+    def story_answers(self) -> dict[str, tuple[str, ...]]:
         """Per story the candidates of MRR: the first reference of each of its questions, repeated or not.
 
         So counted, and ties at random, NarrativeQA valid has the paper's MRR for a random ranking (.133)
@@ -89,7 +116,9 @@ class Benchmark:
         """A short hash of all questions, references and passages given, to tell one data set from another."""
         digest = hashlib.sha256()
         for question in self.questions:
-            digest.update(repr(question).encode("utf-8", "surrogatepass"))
+            # Candidates only where there are some: runs on questions that have none keep their fingerprint.
+            described = f"{question!r}{question.candidates or ''}"
+            digest.update(described.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
 

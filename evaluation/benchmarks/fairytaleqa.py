@@ -8,14 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from typing import Annotated
 
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, Place, Question
 from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require
-from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, HELD_OUT, held_out
+from evaluation.benchmarks.holdout import (
+    FAIRYTALEQA_SHARE,
+    HELD_OUT,
+    HELD_OUT_HELP,
+    HELD_OUT_NOTE,
+    TRAINED_ON_NOTE,
+)
+from evaluation.benchmarks.holdout import held_out as held_out_stories
 from indexing.book import Book
 from indexing.ids import slug
 
-SETTINGS = ("sections", "stories", "collection")
+SETTINGS = BENCHMARKS["fairytaleqa"].settings
 _APART = "\n\n"
 _LAYOUT = (
     "the FairytaleQA folder: questions/<split>/<story>-questions.csv, "
@@ -50,32 +59,39 @@ class _Story:
 
 
 def load(
-    folder: Path, split: str = "val", setting: str = "sections", only_held_out: bool = False
+    data: Path,
+    split: Annotated[str, "val, test or train, where it is there."] = "val",
+    setting: Annotated[
+        str,
+        "sections: the gold sections are given; stories: passages are found in the question's own story; "
+        "collection: in all stories of the split as one book.",
+    ] = "sections",
+    held_out: Annotated[bool, HELD_OUT_HELP] = False,
 ) -> Benchmark:
     """The questions of one split; raises ``DataError`` for files that are missing or in another layout.
 
     ``sections``: the gold sections are read. ``stories``: passages come from the question's own
     story. ``collection``: they come from all stories of the split, joined as one book.
-    ``only_held_out`` keeps the stories of train that models are chosen on.
+    ``held_out`` keeps the stories of train that models are chosen on.
     """
     choose("setting", setting, SETTINGS, "FairytaleQA")
-    questions = require(folder / "questions", _LAYOUT)
+    questions = require(data / "questions", _LAYOUT)
     choose("split", split, (path.name for path in questions.iterdir() if path.is_dir()), str(questions))
     names = sorted(
         path.name.removesuffix("-questions.csv") for path in (questions / split).glob("*-questions.csv")
     )
     if not names:
         raise DataError(f"{questions / split} holds no file of questions; expected: {_LAYOUT}")
-    if only_held_out:
+    if held_out:
         if split != "train":
             raise DataError(f"stories are held out of FairytaleQA train alone, not of {split!r}")
-        names = sorted(held_out(names, FAIRYTALEQA_SHARE))
+        names = sorted(held_out_stories(names, FAIRYTALEQA_SHARE))
         if not names:
             raise DataError(f"{questions / split} holds too little: no held-out story")
-    stories = [_read_story(folder / "section-stories" / split / f"{name}-story.csv", name) for name in names]
+    stories = [_read_story(data / "section-stories" / split / f"{name}-story.csv", name) for name in names]
     if setting == "collection":
         whole = _book(
-            f"fairytaleqa-{split}" + ("-held-out" if only_held_out else ""),  # another book in the store
+            f"fairytaleqa-{split}" + ("-held-out" if held_out else ""),  # another book in the store
             f"FairytaleQA {split}",
             _APART.join(story.text for story in stories),
             split,
@@ -96,7 +112,8 @@ def load(
         questions=tuple(found),
         books={book.id: partial(_itself, book) for book in books},
         titles={story.name: story.title for story in stories},
-        part=HELD_OUT if only_held_out else None,
+        part=HELD_OUT if held_out else None,
+        notes=(HELD_OUT_NOTE,) if held_out else (TRAINED_ON_NOTE,) if split == "train" else (),
     )
 
 

@@ -8,6 +8,9 @@ from collections.abc import Collection
 FAIRYTALEQA_SHARE = 0.1
 NARRATIVEQA_SHARE = 0.2
 HELD_OUT = "held out"  # the part of a split that these stories are
+HELD_OUT_HELP = "Only the stories that training holds out: to choose by, not to report."
+HELD_OUT_NOTE = "held-out stories of the training data: for choosing, not for reporting"
+TRAINED_ON_NOTE = "the default models were trained on this split: for them these are no clean figures"
 _SEED = 13
 
 

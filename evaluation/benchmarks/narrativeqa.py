@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, LeftOut, Question
 from evaluation.benchmarks.files import DataError, choose, plain, read_rows
-from evaluation.benchmarks.holdout import HELD_OUT, NARRATIVEQA_SHARE, held_out
+from evaluation.benchmarks.holdout import HELD_OUT, HELD_OUT_HELP, HELD_OUT_NOTE, NARRATIVEQA_SHARE
+from evaluation.benchmarks.holdout import held_out as held_out_stories
 from evaluation.preparation.pairing import LOWEST_SHARE, mispaired
 from indexing.book import Book
 
-SETTINGS = ("summaries", "stories", "whole-stories")
+SETTINGS = BENCHMARKS["narrativeqa"].settings
 HALVES = ("A", "B")
 TRAINED_ON = "A"  # by the default models: figures to quote are on B
 _LAYOUT = "the NarrativeQA repository: documents.csv, qaps.csv, third_party/wikipedia/summaries.csv"
@@ -21,12 +24,16 @@ _STORIES = "tmp/<document_id>.content, as download_stories.sh leaves them (or st
 
 
 def load(
-    folder: Path,
-    split: str = "valid",
-    setting: str = "summaries",
-    keep_mispaired: bool = False,
-    only_half: str | None = None,
-    only_held_out: bool = False,
+    data: Path,
+    split: Annotated[str, "valid, or test or train where they are there."] = "valid",
+    setting: Annotated[str, "summaries, stories or whole-stories."] = "summaries",
+    keep_mispaired: Annotated[
+        bool, "Score on stories that are another work than their questions' too."
+    ] = False,
+    half: Annotated[
+        str | None, "Of valid, A (ids 0 to 7, which the shipped models were trained on) or B alone."
+    ] = None,
+    held_out: Annotated[bool, HELD_OUT_HELP] = False,
 ) -> Benchmark:
     """The questions of one split; raises ``DataError`` for files that are missing or in another layout.
 
@@ -34,31 +41,32 @@ def load(
     ``whole-stories`` all of it is given, for readers that can take it; documents whose story is not
     there are left out, and so, unless ``keep_mispaired``, are those whose story is another work than
     the one the questions are about (by its ``pairing_note`` where there is a ``stories.csv`` that lists
-    it, otherwise by the names in its summary). Of valid, ``only_half`` A or B can be kept (see ``half``),
-    and of half A ``only_held_out`` what models are chosen on.
+    it, otherwise by the names in its summary). Of valid, ``half`` A or B can be kept (see the function),
+    and of half A, with ``held_out``, what models are chosen on.
     """
     choose("setting", setting, SETTINGS, "NarrativeQA")
+    half = half and half.upper()
     documents = {
         row["document_id"]: row
-        for row in read_rows(folder / "documents.csv", ("document_id", "wiki_title"), _LAYOUT)
+        for row in read_rows(data / "documents.csv", ("document_id", "wiki_title"), _LAYOUT)
     }
-    asked = read_rows(folder / "qaps.csv", ("document_id", "set", "question", "answer1", "answer2"), _LAYOUT)
-    choose("split", split, (row["set"] for row in asked), str(folder / "qaps.csv"))
+    asked = read_rows(data / "qaps.csv", ("document_id", "set", "question", "answer1", "answer2"), _LAYOUT)
+    choose("split", split, (row["set"] for row in asked), str(data / "qaps.csv"))
     questions: dict[str, list[Question]] = {}
     for row in asked:
         if row["set"] == split:
             of_story = questions.setdefault(row["document_id"], [])
-            of_story.append(_question(row, len(of_story), folder))
-    questions = _part(questions, split, only_half, only_held_out)
+            of_story.append(_question(row, len(of_story), data))
+    questions = _part(questions, split, half, held_out)
     titles = {id: documents[id]["wiki_title"] if id in documents else id for id in questions}
     summaries = {
         row["document_id"]: plain(row["summary"])
         for row in read_rows(
-            folder / "third_party" / "wikipedia" / "summaries.csv", ("document_id", "set", "summary"), _LAYOUT
+            data / "third_party" / "wikipedia" / "summaries.csv", ("document_id", "set", "summary"), _LAYOUT
         )
     }
     if setting != "summaries":
-        books, reasons = _stories(folder, titles, summaries, keep_mispaired)
+        books, reasons = _stories(data, titles, summaries, keep_mispaired)
     else:
         books = {
             id: partial(Book, id, titles[id], text, f"narrativeqa:{id}")
@@ -80,13 +88,29 @@ def load(
         books=books,
         titles={id: title for id, title in titles.items() if id not in reasons},
         left_out=tuple(LeftOut(id, titles[id], len(questions[id]), reason) for id, reason in reasons.items()),
-        part=HELD_OUT if only_held_out else f"half {only_half}" if only_half else None,
+        part=HELD_OUT if held_out else f"half {half}" if half else None,
+        notes=(HELD_OUT_NOTE,) if held_out else _trained_on(half) if split == "valid" else (),
+        half_of=_scored_apart(split, whole=half is None and not held_out),
+        trained_half=TRAINED_ON,
     )
 
 
 def splits(folder: Path) -> frozenset[str]:
     """The splits that have questions in the folder; raises ``DataError`` for another layout."""
     return frozenset(row["set"] for row in read_rows(folder / "qaps.csv", ("set",), _LAYOUT))
+
+
+def _scored_apart(split: str, whole: bool) -> Callable[[str], str] | None:
+    """Which half a story is in, where both are there and the default models have seen one."""
+    return half if split == "valid" and whole else None
+
+
+def _trained_on(half: str | None) -> tuple[str, ...]:
+    """What of valid, or of one half of it, the default models have seen."""
+    seen = f"the default models were trained on half {TRAINED_ON} (documents whose id begins with 0 to 7)"
+    if half is None:
+        return (f"{seen}, so the row of the whole split is no clean figure for them: quote half B's",)
+    return (f"{seen}: for them these are no clean figures",) if half == TRAINED_ON else ()
 
 
 def _part(
@@ -103,7 +127,7 @@ def _part(
     wanted = "A" if only_held_out else only_half
     kept = {id: asked for id, asked in questions.items() if half(id) == wanted}
     if only_held_out:
-        apart = held_out(kept, NARRATIVEQA_SHARE)
+        apart = held_out_stories(kept, NARRATIVEQA_SHARE)
         kept = {id: asked for id, asked in kept.items() if id in apart}
     if not kept:
         what = "held-out document" if only_held_out else f"document of half {wanted}"

@@ -7,10 +7,11 @@ import lzma
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError, require
+from evaluation.benchmarks.holdout import TRAINED_ON_NOTE
 from indexing.book import Book
 
 _LAYOUT = (
@@ -18,12 +19,12 @@ _LAYOUT = (
 )
 
 
-def load(path: Path) -> Benchmark:
-    """The questions of one file; each paragraph is a book, each article a story.
+def load(data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz."]) -> Benchmark:
+    """The questions of the file ``data``; each paragraph is a book, each article a story.
 
     Raises ``DataError`` where the file is missing or is not SQuAD v1.1. The paragraph is given.
     """
-    articles = _read(require(path, _LAYOUT))
+    articles = _read(require(data, _LAYOUT))
     questions: list[Question] = []
     books: dict[str, Callable[[], Book]] = {}
     titles: dict[str, str] = {}
@@ -33,7 +34,7 @@ def load(path: Path) -> Benchmark:
             titles[story] = article["title"].replace("_", " ")
             for paragraph in article["paragraphs"]:
                 id, text = f"paragraph-{len(books)}", paragraph["context"]
-                books[id] = partial(Book, id, titles[story], text, str(path))
+                books[id] = partial(Book, id, titles[story], text, str(data))
                 questions += (
                     Question(
                         id=qa["id"],
@@ -50,15 +51,17 @@ def load(path: Path) -> Benchmark:
                     for qa in paragraph["qas"]
                 )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(f"{path} is not in the expected form ({error!r}); expected: {_LAYOUT}") from error
+        raise DataError(f"{data} is not in the expected form ({error!r}); expected: {_LAYOUT}") from error
+    split = data.name.removesuffix(".xz").removesuffix(".json")
     return Benchmark(
         name="squad",
-        split=path.name.removesuffix(".xz").removesuffix(".json"),
+        split=split,
         setting="paragraphs",
         questions=tuple(questions),
         books=books,
         titles=titles,
         ranked=False,  # an article has hundreds of unrelated answers
+        notes=(TRAINED_ON_NOTE,) if split == "train-v1.1" else (),
     )
 
 

@@ -28,6 +28,7 @@ def _root() -> None:
 
 @app.command()
 def narrativeqa(
+    context: typer.Context,
     repo: Annotated[
         Path, typer.Option("--repo", help="A clone of the official repository, its stories downloaded.")
     ],
@@ -60,7 +61,6 @@ def narrativeqa(
     """
     from evaluation.benchmarks.files import DataError, choose
     from evaluation.preparation.downloads import USABLE, check, documents, story_path, summaries
-    from service.settings import load_settings
     from terminal.output import print_json
     from terminal.progress import ProgressBars
 
@@ -70,17 +70,17 @@ def narrativeqa(
         rows = [row for row in rows if row["set"] == split]
     of_document = summaries(repo)
     checked = []
-    with ProgressBars() as tell:
+    with ProgressBars() as progress:
         for row in rows:
             checked.append(check(repo, row, of_document.get(row["document_id"], "")))
-            tell("stories checked", len(checked), len(rows))
+            progress("stories checked", len(checked), len(rows))
     usable = [one for one in checked if one.status in USABLE]
     if not usable:
         raise DataError(
             f"{story_path(repo, '*').parent} holds no story that can be used ({_counts(checked)}); run "
             "download_stories.sh in the repository first"
         )
-    folder = store or load_settings().cache / "evaluation"
+    folder = store or context.obj().cache / "evaluation"
     outcomes: list[dict[str, Any]] = []
     if not check_only:
         outcomes = _index(repo, [one.id for one in usable], folder, workers)
@@ -103,10 +103,10 @@ def _index(repo: Path, ids: Sequence[str], folder: Path, workers: int | None) ->
 
     jobs = [BookTask(id, partial(read_story, story_path(repo, id), id)) for id in ids]
     outcomes = []
-    with ProgressBars() as tell:
+    with ProgressBars() as progress:
         for outcome in build_many(jobs, BuildSettings(), IndexStore(folder), workers):
             outcomes.append({"id": outcome.name, "status": outcome.status, "message": outcome.message})
-            tell("books", len(outcomes), len(jobs))
+            progress("books", len(outcomes), len(jobs))
     return outcomes
 
 

@@ -1,36 +1,38 @@
-"""``storyqa reproduce``: a paper's tables, from one command."""
+"""``storyqa reproduce PAPER --table N``: a published table, our figures beside its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from evaluation.reproduce import Measured, Reproduction
+    from evaluation.published.figures import Published, Row
+    from evaluation.reproduction import Measured, Reproduction
 
-app = typer.Typer(
-    help="Print a paper's tables with our figures beside its own.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.callback()
-def _root() -> None:
-    """Keeps the name of the paper's data set a command of its own."""
-
-
-@app.command()
-def narrativeqa(
-    table: Annotated[int, typer.Option("--table", help="5 (summaries) or 6 (full stories).")],
+@app.command(no_args_is_help=True)
+def reproduce(
+    context: typer.Context,
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="The data set that the paper is about: narrativeqa.")
+    ],
+    table: Annotated[
+        int, typer.Option("--table", help="The table's number; NarrativeQA's 5 (summaries) or 6 (stories).")
+    ],
     data: Annotated[Path, typer.Option("--data", help="The official repository, or a copy of its layout.")],
-    split: Annotated[str, typer.Option("--split", help="valid or test, as the paper has them.")] = "valid",
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split", help="A split that the paper has; by default its first one.", show_default=False
+        ),
+    ] = None,
     vectors: Annotated[
         Path | None,
         typer.Option("--vectors", help="Word vectors in GloVe's format, for the cosine rows."),
@@ -66,88 +68,137 @@ def narrativeqa(
     force: Annotated[bool, typer.Option("--force", help="Measure every row anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
-    """Tables 5 and 6 of Kočiský et al. 2018, every row on the same questions."""
-
+    """Print a paper's table with our figures beside its own, every row on the same questions."""
     from evaluation.metrics.overlap import require_extra
-    from evaluation.published.paper_systems import TABLES
-    from evaluation.reproduce import Reproduction, as_json_object
-    from service.settings import load_settings
+    from evaluation.reproduction import Reproduction
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
     from text.errors import StoryQAError
 
-    if table not in TABLES:
-        raise StoryQAError(f"--table {table}; wanted {' or '.join(map(str, TABLES))}")
+    published = _published(paper)
+    numbered = published.numbered
+    if table not in numbered:
+        raise StoryQAError(f"--table {table}; wanted {' or '.join(map(str, numbered))}")
     require_extra()
+    configuration = context.obj()
+    split = split or numbered[table].splits[0]
     part = "" if limit is None else f"-limit{limit}-seed{seed}"
     reproduction = Reproduction(
-        table=table,
+        published=published,
+        number=table,
         data=data,
-        out=out or Path("runs") / f"narrativeqa-table{table}-{split}{part}",
-        store=store or load_settings().cache / "evaluation",
+        out=out or Path("runs") / f"{paper}-table{table}-{split}{part}",
+        store=store or configuration.cache / "evaluation",
         split=split,
         vectors=vectors,
         models=tuple(models or ()),
         limit=limit,
         seed=seed,
         force=force,
+        reader_settings=configuration.reader_settings,
     )
     rows = reproduction.rows(row or ())
-    with ProgressBars() as tell:
-        measured = list(reproduction.measure(rows, tell))
+    with ProgressBars() as progress:
+        measured = list(reproduction.measure(rows, progress))
     if as_json:
-        print_json(as_json_object(reproduction, measured))
+        print_json(_as_json(reproduction, measured))
     else:
         _print(reproduction, measured, console())
+
+
+def _published(name: str) -> Published:
+    """What is to be reproduced; raises ``UnknownName`` where nothing so named has tables of systems."""
+    from evaluation.published.figures import published, reproducible
+    from text.registry import UnknownName
+
+    found = published(name)
+    if found is None or not found.numbered:
+        raise UnknownName("paper", name, reproducible())
+    return found
+
+
+def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[str, Any]:
+    """The table for machines; fractions, the paper's too."""
+    return {
+        "table": reproduction.number,
+        "split": reproduction.split,
+        "rows": [
+            {
+                "system": one.row.system,
+                "status": "missing" if one.missing else "measured",
+                "missing": one.missing,
+                "command": one.command,
+                "reader": one.ours.reader or None,
+                "trained_on": one.trained_on,
+                "questions": one.questions,
+                "stories": one.stories,
+                "paper": _as_fractions(one.row, reproduction),
+                "scores": one.scores,
+                "intervals": one.intervals,
+            }
+            for one in measured
+        ],
+    }
+
+
+def _as_fractions(row: Row, reproduction: Reproduction) -> dict[str, float | None] | None:
+    """The paper's figures of all columns; None where it has none of the split."""
+    from evaluation.metrics.metric import METRICS
+
+    if reproduction.split not in reproduction.table.splits:
+        return None
+    figures = row.printed(reproduction.split)
+    return {
+        name: round(METRICS[name].as_fraction(figures[name]), 6) if name in figures else None
+        for name in reproduction.table.columns
+    }
 
 
 def _print(reproduction: Reproduction, measured: Sequence[Measured], out: Console) -> None:
     from rich.table import Table
 
-    from evaluation.published.paper_systems import COLUMNS
-    from evaluation.tables import COLUMN_NAMES, percent, printed
+    from evaluation.metrics.metric import metrics_named
+    from evaluation.tables import add_interval
 
-    table = Table(title=f"NarrativeQA {reproduction.split}, table {reproduction.table}", title_justify="left")
+    columns = metrics_named(reproduction.table.columns)
+    title = f"{reproduction.published.title} {reproduction.split}, table {reproduction.number}"
+    table = Table(title=title, title_justify="left")
     table.add_column("")
-    for name in COLUMNS:
-        table.add_column(COLUMN_NAMES[name], justify="right")
+    for metric in columns:
+        table.add_column(metric.label, justify="right")
     for number, one in enumerate(measured, 1):
-        paper = {name: getattr(one.paper, name, None) for name in COLUMNS}
-        table.add_row(f"{number:2} {one.row.system}", *(printed(name, paper[name]) for name in COLUMNS))
+        paper = one.row.printed(reproduction.split)
+        figures = (metric.printed_as_published(paper.get(metric.name)) for metric in columns)
+        table.add_row(f"{number:2} {one.row.system}", *figures)
         if one.missing:
             table.add_row(f"   {one.missing.partition(':')[0]}", style="dim")
             continue
-        ours = (printed(name, percent(name, one.scores.get(name))) for name in COLUMNS)
+        ours = (metric.printed(one.scores.get(metric.name)) for metric in columns)
         table.add_row(f"   ours, {one.questions:,} questions", *ours, style="bold")
         if one.trained_on:
             table.add_row(f"   trained on {one.trained_on}", style="dim")
-        for label, end in (("   95 % interval, from", 0), ("   to", 1)):
-            bounds = ((name, one.intervals.get(name)) for name in COLUMNS)
-            cells = ("" if both is None else printed(name, percent(name, both[end])) for name, both in bounds)
-            table.add_row(label, *cells, style="dim")
+        add_interval(table, "   95 % interval, from", "   to", one.intervals, columns)
     out.print(table)
     for number, one in enumerate(measured, 1):
         out.print(f"{number:2} {one.command}", markup=False, soft_wrap=True)
         if one.missing:
             out.print(f"   {one.missing}", markup=False, soft_wrap=True, style="dim")
-    for note in _notes(measured):
+    for note in _notes(reproduction, measured):
         out.print(f"note: {note}", markup=False, soft_wrap=True, style="dim")
 
 
-def _notes(measured: Sequence[Measured]) -> list[str]:
-    from evaluation.reproduce import BEST_F
-
-    notes = ["METEOR is summed as the paper's rows are: a perfect answer counts as one chunk"]
+def _notes(reproduction: Reproduction, measured: Sequence[Measured]) -> list[str]:
+    settings = {one.ours.setting for one in measured if not one.missing}
+    always = [note.text for note in reproduction.published.notes if not note.settings]
+    of_settings = [note.text for note in reproduction.published.notes if settings.intersection(note.settings)]
     best = "; ".join(
         f"{one.row.system} {100 * value:.2f}"
         for one in measured
-        if (value := one.scores.get(BEST_F)) is not None
+        if (value := one.scores.get("rouge_l_best_f")) is not None
     )
     if best:
-        notes.append(
+        always.append(
             "ROUGE-L takes the best precision and the best recall over both answers, as pycocoevalcap does; "
             f"with the better F of the two instead: {best}"
         )
-    if any(one.row.setting != "summaries" and not one.missing for one in measured):
-        notes.append("the paper's full stories include the film scripts; ours are those that are there")
-    return notes
+    return always + of_settings

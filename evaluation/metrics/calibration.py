@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-RIGHT = 0.5  # ROUGE-L from which an answer counts as right
+RIGHT = 0.5  # ROUGE-L (or what else answers are judged by) from which an answer counts as right
 BINS = 10
 POINTS = 101  # of the risk-coverage curve that a report keeps
 
@@ -97,19 +97,24 @@ def risk_coverage(
 
 
 def describe(
-    confidence: Sequence[float], rouge_l: Sequence[float], threshold: float, stories: Sequence[str], seed: int
+    confidence: Sequence[float],
+    scores: Sequence[float],
+    threshold: float,
+    stories: Sequence[str],
+    seed: int,
+    metric: str = "ROUGE-L",
 ) -> dict[str, Any]:
-    """What a report says of confidence in numbers, fractions by name.
+    """What a report says of confidence in numbers, fractions by name; ``scores`` are those by ``metric``.
 
     ``answerable`` is what answering only from ``threshold`` on would give: its share of the questions
-    and the share of right answers among them. It is told and never applied to any other score. The
+    and the share of right answers among them. It is reported and never applied to any other score. The
     intervals are those of resampled stories; draws are noisier within bins than the answers
     themselves, so that of ``ece`` leans high.
     """
     import numpy as np
 
     given = np.asarray(confidence, dtype=float)
-    right = np.asarray(rouge_l) >= RIGHT
+    right = np.asarray(scores) >= RIGHT
     _, risk = risk_coverage(given, right)
     answered = given >= threshold
     bootstrap = Bootstrap(stories, seed)
@@ -117,7 +122,7 @@ def describe(
     squares = np.stack([(given - right) ** 2, np.ones(len(given))], axis=-1)
     brier, brier_interval = bootstrap.score(squares, lambda sums: sums[..., 0] / sums[..., 1])
     return {
-        "right_means": f"ROUGE-L of {RIGHT} or more",
+        "right_means": f"{metric} of {RIGHT} or more",
         "right": _rounded(right.mean()),
         "mean": _rounded(given.mean()),
         "ece": _rounded(ece),
@@ -137,12 +142,12 @@ def describe(
     }
 
 
-def drawn(confidence: Sequence[float], rouge_l: Sequence[float]) -> dict[str, Any]:
+def drawn(confidence: Sequence[float], scores: Sequence[float]) -> dict[str, Any]:
     """What the plots of confidence are drawn from: bins of equal width, and points of (coverage, risk)."""
     import numpy as np
 
     given = np.asarray(confidence, dtype=float)
-    right = np.asarray(rouge_l) >= RIGHT
+    right = np.asarray(scores) >= RIGHT
     coverage, risk = risk_coverage(given, right)
     return {
         "bins": [asdict(one) for one in bins(given, right)],

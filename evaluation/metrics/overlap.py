@@ -1,4 +1,4 @@
-"""What an answer is worth: BLEU, ROUGE-L, token F1, exact match and reciprocal ranks.
+"""What an answer is worth against its references: BLEU, ROUGE-L, F1, exact match, accuracy, rank.
 
 BLEU and ROUGE-L are counted by pycocoevalcap, the scorer of most papers on NarrativeQA, on the
 tokens of ``text.tokens``; F1 and exact match are SQuAD's.
@@ -103,6 +103,20 @@ def token_f1(answer: str, references: Sequence[str]) -> float:
 def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:
     common = (Counter(answer) & Counter(reference)).total()
     return 2 * common / (len(answer) + len(reference)) if common else 0.0
+
+
+def accuracy(answer: str, references: Sequence[str]) -> float:
+    """1 where the answer is one of the references as they are written, such as the right choice; else 0."""
+    return float(answer in references)
+
+
+def set_f1(answer: str, references: Sequence[str]) -> float:
+    """F1 of the set of answers given, one a line, with the set of all references; its mean is mean F1.
+
+    Hewlett et al. 2016 (WikiReading), section 5: a question may have several answers, all of them wanted.
+    """
+    given, wanted = set(filter(None, answer.split("\n"))), set(references)
+    return 2 * len(given & wanted) / (len(given) + len(wanted))
 
 
 def reciprocal_rank(scores: Sequence[float], correct: int) -> float:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from evaluation.metrics import meteor
-from evaluation.metrics.overlap import bleu, bleu_statistics, scored
-from evaluation.predictions import Prediction
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Statistic = Callable[[NDArray[np.float64]], NDArray[Any]]
-
-log = logging.getLogger(__name__)
+    from evaluation.metrics.metric import Combine, Count, Metric, Rows
+    from evaluation.predictions import Prediction
 
 RESAMPLES = 1000
-RECALL_AT = (1, 2, 5, 10)
 Interval = tuple[float, float]
 
 
@@ -48,7 +38,7 @@ class Bootstrap:
         uniform = np.full(self._stories, 1 / self._stories)
         self._draws = np.random.default_rng(seed).multinomial(self._stories, uniform, size=RESAMPLES)
 
-    def score(self, rows: NDArray[np.float64], statistic: Statistic) -> tuple[float, Interval | None]:
+    def score(self, rows: Rows, statistic: Combine) -> tuple[float, Interval | None]:
         """``statistic`` of the summed rows, shape (predictions, width), and where 95 % of the draws have it.
 
         ``statistic`` takes sums of shape (..., width) to scores of shape (...). There is no interval
@@ -65,58 +55,25 @@ class Bootstrap:
         return value, (float(low), float(high))
 
 
-def meteor_rows(predictions: Sequence[Prediction]) -> NDArray[np.float64] | None:
-    """What METEOR counts in each prediction, shape (predictions, ``meteor.WIDTH``); None without Java."""
-    if meteor.java() is None:
-        return None
-    answers = [scored(one.prediction) for one in predictions]
-    return meteor.statistics(answers, [[scored(r) for r in one.references] for one in predictions])
+def count(predictions: Sequence[Prediction], metrics: Sequence[Metric]) -> dict[str, Rows | None]:
+    """By metric's name what it counts, shape (predictions, width); None where it does not apply."""
+    counted: dict[Count, Rows | None] = {}
+    for metric in metrics:
+        if metric.count not in counted:  # BLEU-1 and BLEU-4 are of one count, and METEOR takes half a minute
+            counted[metric.count] = metric.count(predictions)
+    return {metric.name: counted[metric.count] for metric in metrics}
 
 
-def score(predictions: Sequence[Prediction], seed: int, rows: NDArray[np.float64] | None = None) -> Scores:
-    """Every score that applies to the predictions; raises ValueError where there are none.
-
-    BLEU and METEOR are corpus scores, computed from sums; the others are means over questions.
-    ``rows`` are the predictions' ``meteor_rows``; without them METEOR is None.
-    """
-    if not predictions:
+def score(
+    counted: Mapping[str, Rows | None], metrics: Sequence[Metric], stories: Sequence[str], seed: int
+) -> Scores:
+    """Every metric of what was counted in predictions on ``stories``; raises ValueError without any."""
+    if not stories:
         raise ValueError("no predictions to score")
-
     scores = Scores()
-    bootstrap = Bootstrap([one.story for one in predictions], seed)
-
-    def add(name: str, rows: NDArray[np.float64] | None, statistic: Statistic) -> None:
-        scored_ = (None, None) if rows is None else bootstrap.score(rows, statistic)
-        scores.values[name], scores.intervals[name] = scored_
-
-    answers = [one.prediction for one in predictions]
-    references = [one.references for one in predictions]
-    counts = bleu_statistics(answers, references)
-    add("rouge_l", _column([one.rouge_l for one in predictions]), _mean)
-    add("bleu_1", counts, lambda sums: bleu(sums, 1))
-    add("bleu_4", counts, lambda sums: bleu(sums, 4))
-    add("meteor", None if rows is None else meteor.exempt(rows), meteor.scores)
-    add("meteor_paper", rows, meteor.scores)
-    add("f1", _column([one.f1 for one in predictions]), _mean)
-    add("exact_match", _column([one.exact_match for one in predictions]), _mean)
-    add("mrr", _column([one.reciprocal_rank for one in predictions]), _mean)
-    golds = [one.first_gold for one in predictions]
-    for k in RECALL_AT:
-        add(f"recall_at_{k}", _column([None if g is None else 0 < g <= k for g in golds]), _mean)
-    add("retrieval_mrr", _column([None if g is None else 1 / g if g else 0.0 for g in golds]), _mean)
+    bootstrap = Bootstrap(stories, seed)
+    for metric in metrics:
+        rows = counted[metric.name]
+        found = (None, None) if rows is None else bootstrap.score(rows, metric.combine)
+        scores.values[metric.name], scores.intervals[metric.name] = found
     return scores
-
-
-def _column(values: Sequence[float | bool | None]) -> NDArray[np.float64] | None:
-    """Rows of value and count, to be averaged; None unless every prediction has the value."""
-    import numpy as np
-
-    if any(value is None for value in values):
-        return None
-    return np.array([(float(value or 0.0), 1.0) for value in values])
-
-
-def _mean(sums: NDArray[np.float64]) -> NDArray[Any]:
-    import numpy as np
-
-    return np.asarray(sums[..., 0] / sums[..., 1])

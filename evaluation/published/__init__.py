@@ -1,1 +1,1 @@
-"""What papers printed, and which of our systems each row is."""
+"""What papers printed, and which of our systems each row is: a TOML file a data set."""

@@ -15,7 +15,7 @@ HEADS = 12
 INNER = 1536
 LONGEST = 40  # tokens of an answer, its end included
 DROPOUT = 0.1  # in training: Vaswani et al. 2017, section 5.4
-_BORN_FROM = (3, 5)  # the backbone's layers that each layer of the decoder begins as
+_INITIAL_LAYERS = (3, 5)  # the backbone's layers that each layer of the decoder begins as
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class PointerDecoder(Module):
     ``copies`` False takes the copy mechanism away, for comparison.
     """
 
-    def __init__(self, layers: int = len(_BORN_FROM), copies: bool = True) -> None:
+    def __init__(self, layers: int = len(_INITIAL_LAYERS), copies: bool = True) -> None:
         super().__init__()
         self.copies = copies
         self.positions = Embedding(LONGEST + 1, WIDTH)
@@ -112,11 +112,11 @@ class PointerDecoder(Module):
         self.switch = Linear(3 * WIDTH, 1)
 
     @classmethod
-    def born(cls, copies: bool = True) -> PointerDecoder:
+    def from_backbone(cls, copies: bool = True) -> PointerDecoder:
         """A decoder to train, whose layers begin as copies of the backbone's (Rothe et al. 2020)."""
         decoder = cls(copies=copies)
         base = base_tensors()
-        for layer, number in zip(decoder.stack(), _BORN_FROM, strict=True):
+        for layer, number in zip(decoder.stack(), _INITIAL_LAYERS, strict=True):
             layer.begin_as(
                 {
                     name.removeprefix(f"encoder.layer.{number}."): tensor

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from text.registry import Spec, by_name
+
 
 @dataclass(frozen=True, slots=True)
-class ObjectiveSpec:
+class ObjectiveSpec(Spec):
     """One line of ``OBJECTIVES``; ``name`` is that of its command, ``storyqa train NAME``.
 
     ``where`` is the ``"module:function"`` that is given an ``Invocation``, the settings, and what options
@@ -15,11 +17,6 @@ class ObjectiveSpec:
     ``official`` models learn NarrativeQA's own training split, the others half A of its valid.
     """
 
-    name: str
-    where: str
-    does: str
-    paper: str | None = None
-    section: str | None = None
     settings: str | None = None
     used_as: str = ""
     model: str = ""
@@ -29,81 +26,78 @@ class ObjectiveSpec:
 _NARRATIVEQA = "Kočiský et al. 2018"
 _HERE = "training.objectives"
 
-OBJECTIVES: dict[str, ObjectiveSpec] = {
-    spec.name: spec
-    for spec in (
-        ObjectiveSpec(
-            "dense",
-            f"{_HERE}.bi_encoder:train",
-            "Train the encoder of the dense retriever: questions beside the windows that answer them.",
-            settings=f"{_HERE}.bi_encoder:BiEncoderSettings",
-            used_as="index --encoder DIR",
-        ),
-        ObjectiveSpec(
-            "span",
-            f"{_HERE}.cross_encoder:train",
-            "Train the cross-encoder: spans, relevance and a decoder's answers together.",
-            settings=f"{_HERE}.cross_encoder_settings:CrossEncoderSettings",
-            used_as="--reader span:DIR, --reader generate:DIR",
-        ),
-        ObjectiveSpec(
-            "rerank",
-            f"{_HERE}.cross_encoder:train",
-            "Train a cross-encoder for relevance alone.",
-            settings=f"{_HERE}.cross_encoder_settings:RerankSettings",
-            used_as="train span --start DIR",
-        ),
-        ObjectiveSpec(
-            "average",
-            f"{_HERE}.averaging:train",
-            "Average the cross-encoders of several runs, and score the mean on the held-out stories.",
-            used_as="--reader span:DIR",
-        ),
-        ObjectiveSpec(
-            "generate",
-            f"{_HERE}.cross_encoder:train",
-            "Train the decoder alone, on what the cross-encoder says of the passages.",
-            settings=f"{_HERE}.cross_encoder_settings:GenerateSettings",
-            used_as="--reader generate:DIR",
-        ),
-        ObjectiveSpec(
-            "seq2seq-lstm",
-            f"{_HERE}.seq2seq_lstm:train",
-            "Train the NarrativeQA paper's Seq2Seq: answers from the question alone.",
-            _NARRATIVEQA,
-            "4.2",
-            settings=f"{_HERE}.seq2seq_lstm:Seq2SeqLstmSettings",
-            used_as="--reader seq2seq-lstm:DIR",
-            model="A bidirectional LSTM that reads the question, and an LSTM that writes the answer.",
-            official=True,
-        ),
-        ObjectiveSpec(
-            "attention-sum",
-            f"{_HERE}.attention_sum:train",
-            "Train the NarrativeQA paper's AS Reader: answers of words of the context.",
-            _NARRATIVEQA,
-            "4.2",
-            settings=f"{_HERE}.attention_sum:AttentionSumSettings",
-            used_as="--reader attention-sum:DIR",
-            model="An Attention Sum Reader with an LSTM decoder that points at a word at each step.",
-            official=True,
-        ),
-        ObjectiveSpec(
-            "bidaf",
-            f"{_HERE}.bidaf:train",
-            "Train the NarrativeQA paper's span prediction on the oracle's spans.",
-            _NARRATIVEQA,
-            "4.2",
-            settings=f"{_HERE}.bidaf:BidafSettings",
-            used_as="--reader bidaf:DIR",
-            model="BiDAF without characters, with learnt word vectors and one modelling layer.",
-            official=True,
-        ),
-        ObjectiveSpec(
-            "judge",
-            f"{_HERE}.answer_selector:train",
-            "Fit which answer the default reader gives, and its confidence, on the held-out stories.",
-            used_as="--reader auto:DIR",
-        ),
-    )
-}
+OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
+    ObjectiveSpec(
+        "dense",
+        f"{_HERE}.bi_encoder:train",
+        "Train the encoder of the dense retriever: questions beside the windows that answer them.",
+        settings=f"{_HERE}.bi_encoder:BiEncoderSettings",
+        used_as="index --encoder DIR",
+    ),
+    ObjectiveSpec(
+        "span",
+        f"{_HERE}.cross_encoder:train",
+        "Train the cross-encoder: spans, relevance and a decoder's answers together.",
+        settings=f"{_HERE}.cross_encoder_settings:CrossEncoderSettings",
+        used_as="--reader span:DIR, --reader generate:DIR",
+    ),
+    ObjectiveSpec(
+        "rerank",
+        f"{_HERE}.cross_encoder:train",
+        "Train a cross-encoder for relevance alone.",
+        settings=f"{_HERE}.cross_encoder_settings:RerankSettings",
+        used_as="train span --start DIR",
+    ),
+    ObjectiveSpec(
+        "average",
+        f"{_HERE}.averaging:train",
+        "Average the cross-encoders of several runs, and score the mean on the held-out stories.",
+        used_as="--reader span:DIR",
+    ),
+    ObjectiveSpec(
+        "generate",
+        f"{_HERE}.cross_encoder:train",
+        "Train the decoder alone, on what the cross-encoder says of the passages.",
+        settings=f"{_HERE}.cross_encoder_settings:GenerateSettings",
+        used_as="--reader generate:DIR",
+    ),
+    ObjectiveSpec(
+        "seq2seq-lstm",
+        f"{_HERE}.seq2seq_lstm:train",
+        "Train the NarrativeQA paper's Seq2Seq: answers from the question alone.",
+        _NARRATIVEQA,
+        "4.2",
+        settings=f"{_HERE}.seq2seq_lstm:Seq2SeqLstmSettings",
+        used_as="--reader seq2seq-lstm:DIR",
+        model="A bidirectional LSTM that reads the question, and an LSTM that writes the answer.",
+        official=True,
+    ),
+    ObjectiveSpec(
+        "attention-sum",
+        f"{_HERE}.attention_sum:train",
+        "Train the NarrativeQA paper's AS Reader: answers of words of the context.",
+        _NARRATIVEQA,
+        "4.2",
+        settings=f"{_HERE}.attention_sum:AttentionSumSettings",
+        used_as="--reader attention-sum:DIR",
+        model="An Attention Sum Reader with an LSTM decoder that points at a word at each step.",
+        official=True,
+    ),
+    ObjectiveSpec(
+        "bidaf",
+        f"{_HERE}.bidaf:train",
+        "Train the NarrativeQA paper's span prediction on the oracle's spans.",
+        _NARRATIVEQA,
+        "4.2",
+        settings=f"{_HERE}.bidaf:BidafSettings",
+        used_as="--reader bidaf:DIR",
+        model="BiDAF without characters, with learnt word vectors and one modelling layer.",
+        official=True,
+    ),
+    ObjectiveSpec(
+        "judge",
+        f"{_HERE}.answer_selector:train",
+        "Fit which answer the default reader gives, and its confidence, on the held-out stories.",
+        used_as="--reader auto:DIR",
+    ),
+)

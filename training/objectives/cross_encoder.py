@@ -82,7 +82,7 @@ class CrossEncoderTask:
             if known is not None:  # the first readers had no relevance
                 getattr(self.head, name).data[: len(known)] = known.float()
         self.head.to(self.device)
-        self.decoder = PointerDecoder.born(settings.copies)
+        self.decoder = PointerDecoder.from_backbone(settings.copies)
         if decoder is not None:
             self.decoder.load_state_dict({name: tensor.float() for name, tensor in decoder.items()})
         self.decoder.to(self.device)

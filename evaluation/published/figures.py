@@ -1,0 +1,190 @@
+"""What papers printed, and which system of ours each row is: a TOML file a data set, checked here."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from evaluation.metrics.metric import metrics_named
+from text.errors import StoryQAError
+from text.registry import UnknownName
+
+Names = TypeVar("Names", tuple[str, ...], dict[str, str])
+
+
+class BadPublishedTable(StoryQAError):
+    """A file of published figures that does not say what it has to."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Ours(_Record):
+    """What a row is with our systems.
+
+    ``reader`` is a full name in which ``{vectors}`` stands for the file of word vectors, and "" where the
+    answers are people's (the second reference against the first). ``setting`` is the benchmark's. ``trained``
+    says that the reader's model is one of the paper's, trained by us or by the user. ``measured_by``
+    are the columns measured, by default those that the paper has figures for.
+    """
+
+    reader: str
+    setting: str
+    retriever: str | None = None
+    k: int = 5
+    trained: bool = False
+    measured_by: tuple[str, ...] = ()
+
+
+class Row(_Record):
+    """One system: ``figures[split][metric]`` as printed, percentages or, for MRR, a fraction."""
+
+    system: str
+    figures: dict[str, dict[str, float]]
+    ours: Ours | None = None
+
+    @property
+    def slug(self) -> str:
+        """A folder's name for it."""
+        return re.sub(r"[^a-z0-9]+", "-", self.system.lower()).strip("-")
+
+    def printed(self, split: str) -> dict[str, float]:
+        """The figures of the split by metric's name."""
+        return self.figures.get(split, {})
+
+    @property
+    def measured_by(self) -> tuple[str, ...]:
+        """The columns that our system is measured by."""
+        if self.ours is not None and self.ours.measured_by:
+            return self.ours.measured_by
+        return tuple(dict.fromkeys(name for figures in self.figures.values() for name in figures))
+
+
+class Table(_Record):
+    """One table: its rows stand beside our figures on ``splits`` of the benchmark in ``settings``.
+
+    ``number`` is the paper's, where ``storyqa reproduce`` can print the table. ``counted_by`` names the
+    metric that counts a column where it is not the column's own, and ``also`` one to be measured beside a
+    column. ``note`` is what to know where the table stands beside an evaluation.
+    """
+
+    number: int | None = None
+    source: str
+    settings: tuple[str, ...]
+    splits: tuple[str, ...]
+    columns: tuple[str, ...]
+    counted_by: dict[str, str] = Field(default_factory=dict)
+    also: dict[str, str] = Field(default_factory=dict)
+    note: str | None = None
+    rows: tuple[Row, ...]
+
+    @field_validator("columns", "counted_by", "also")
+    @classmethod
+    def _of_known_metrics(cls, names: Names) -> Names:
+        try:
+            metrics_named([*names, *(names.values() if isinstance(names, dict) else ())])
+        except UnknownName as error:
+            raise ValueError(str(error)) from None
+        return names
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Table:
+        for row in self.rows:
+            columns = {*row.measured_by, *(name for of_split in row.figures.values() for name in of_split)}
+            for what, names, wanted in (
+                ("split", set(row.figures), self.splits),
+                ("column", columns, self.columns),
+            ):
+                if unknown := sorted(names - set(wanted)):
+                    raise ValueError(
+                        f"row {row.system!r} has {what} {', '.join(unknown)}; "
+                        f"the table has {', '.join(wanted)}"
+                    )
+            if self.number is not None and row.ours is None:
+                raise ValueError(
+                    f"row {row.system!r} of table {self.number} does not say which of ours it is"
+                )
+        return self
+
+
+class Size(_Record):
+    """How many stories and questions a split was published with."""
+
+    stories: int
+    questions: int
+
+
+class Note(_Record):
+    """What to know of the reproduced rows in ``settings``, or of every table where there are none."""
+
+    text: str
+    settings: tuple[str, ...] = ()
+
+
+class Published(_Record):
+    """What was published on one data set; ``title`` is how it is written."""
+
+    benchmark: str
+    title: str
+    splits: dict[str, Size] = Field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def numbered(self) -> dict[int, Table]:
+        """The tables that can be reproduced, by the paper's number."""
+        return {table.number: table for table in self.tables if table.number is not None}
+
+    def beside(self, split: str, setting: str) -> Table | None:
+        """The table whose rows are on the same questions in the same setting."""
+        fitting = (one for one in self.tables if setting in one.settings and split in one.splits)
+        return next(fitting, None)
+
+
+def parse(text: str, name: str) -> Published:
+    """The content of the file called ``name``; raises ``BadPublishedTable`` that says where it is wrong."""
+    try:
+        return Published.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BadPublishedTable(f"{name} is not TOML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        said = first["msg"].removeprefix("Value error, ")
+        raise BadPublishedTable(f"{name}: {where}: {said}") from None
+
+
+@lru_cache(maxsize=1)
+def _paths() -> dict[str, Traversable]:
+    found = sorted(files("evaluation.published").iterdir(), key=lambda path: path.name)
+    return {path.name.removesuffix(".toml"): path for path in found if path.name.endswith(".toml")}
+
+
+def published_names() -> tuple[str, ...]:
+    """The names of all files, which are those of the benchmarks."""
+    return tuple(_paths())
+
+
+@lru_cache(maxsize=16)
+def published(name: str) -> Published | None:
+    """What was published on the benchmark of that name; None where nothing is kept of it."""
+    path = _paths().get(name)
+    return None if path is None else parse(path.read_text("utf-8"), path.name)
+
+
+def reproducible() -> tuple[str, ...]:
+    """The names of the files that have numbered tables."""
+    return tuple(name for name in _paths() if (one := published(name)) is not None and one.numbered)
+
+
+def rows_beside(benchmark: str, split: str, setting: str) -> Table | None:
+    """The published table on the same questions in the same setting, if there is one."""
+    found = published(benchmark)
+    return None if found is None else found.beside(split, setting)
