@@ -188,7 +188,9 @@ def test_a_gutenberg_number_that_the_mirror_lacks_is_said_with_the_mirror(
         read_book(only("gutenberg:99", settings))
 
 
-@pytest.mark.parametrize("retry_after", ["0", formatdate(time() - 5, usegmt=True), "soon"])
+@pytest.mark.parametrize(
+    "retry_after", ["0", formatdate(time() - 5, usegmt=True), "soon"], ids=["seconds", "date", "neither"]
+)
 def test_a_busy_server_is_asked_again_when_it_says(shop: Shop, settings: Fetching, retry_after: str) -> None:
     shop.shelves["/gull.txt"] = Reply(STORY.encode(), first=[503], retry_after=retry_after)
     assert read_book(only(f"{shop.address}/gull.txt", settings)).text == STORY.strip()
