@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ def test_the_loader_is_there_and_its_defaults_are_the_first_setting_and_split(na
         assert choices
         if option in parameters:
             assert parameters[option].default == choices[0]
+    module = import_module(spec.where.partition(":")[0])
+    assert getattr(module, "SETTINGS", spec.settings) == spec.settings
+    assert getattr(module, "SPLITS", spec.splits) == spec.splits
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

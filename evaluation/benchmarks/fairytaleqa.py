@@ -10,7 +10,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, Place, Question
 from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require
 from evaluation.benchmarks.holdout import (
@@ -24,7 +23,7 @@ from evaluation.benchmarks.holdout import held_out as held_out_stories
 from indexing.book import Book
 from indexing.ids import slug
 
-SETTINGS = BENCHMARKS["fairytaleqa"].settings
+SETTINGS = ("sections", "stories", "collection")
 _APART = "\n\n"
 _LAYOUT = (
     "the FairytaleQA folder: questions/<split>/<story>-questions.csv, "

@@ -6,13 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError, choose, plain, require
 from indexing.book import Book
 
 SETS = ("mc160", "mc500")
-_SPEC = BENCHMARKS["mctest"]
+SPLITS = ("dev", "train")  # and test, which is kept for a final figure
 _QUESTIONS, _CHOICES = 4, ("A", "B", "C", "D")  # each story has as many of one as of the other
 _LAYOUT = "the MCTest folder: mc160.<split>.tsv and .ans, mc500.<split>.tsv and .ans"
 
@@ -27,7 +26,7 @@ def load(
     The whole story is given, as one passage; the kind of a question is how many of its sentences are
     needed, one or multiple. The test split is kept for a final figure, and not read here.
     """
-    choose("split", split, _SPEC.splits, "MCTest (its test split is not for this)")
+    choose("split", split, SPLITS, "MCTest (its test split is not for this)")
     choose("set", set, (*SETS, "both"), "MCTest")
     stories: list[tuple[Book, list[Question]]] = []
     for name in SETS if set == "both" else (set,):
@@ -35,7 +34,7 @@ def load(
     return Benchmark(
         name="mctest",
         split=split,
-        setting=_SPEC.settings[0],
+        setting="stories",
         questions=tuple(question for _, asked in stories for question in asked),
         books={book.id: partial(_itself, book) for book, _ in stories},
         titles={book.id: book.title for book, _ in stories},

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, LeftOut, Question
 from evaluation.benchmarks.files import DataError, choose, plain, read_rows
 from evaluation.benchmarks.holdout import HELD_OUT, HELD_OUT_HELP, HELD_OUT_NOTE, NARRATIVEQA_SHARE
@@ -16,7 +15,7 @@ from evaluation.benchmarks.holdout import held_out as held_out_stories
 from evaluation.preparation.pairing import LOWEST_SHARE, mispaired
 from indexing.book import Book
 
-SETTINGS = BENCHMARKS["narrativeqa"].settings
+SETTINGS = ("summaries", "stories", "whole-stories")
 HALVES = ("A", "B")
 TRAINED_ON = "A"  # by the default models: figures to quote are on B
 _LAYOUT = "the NarrativeQA repository: documents.csv, qaps.csv, third_party/wikipedia/summaries.csv"
