@@ -96,6 +96,7 @@ def test_a_file_becomes_a_book_that_answers(client: httpx.Client, folder: Path) 
     assert uploads(folder) == []
 
 
+@pytest.mark.processes
 def test_the_events_of_a_job_are_what_it_is_and_end_with_it(client: httpx.Client) -> None:
     begun = client.post("/books", json={"text": shelf.WELL, "id": "events"})
     with client.stream("GET", f"{begun.headers['location']}/events", timeout=PATIENCE_S) as stream:

@@ -132,6 +132,7 @@ def test_meteor_of_statistics_is_what_the_program_says_of_them() -> None:
     assert meteor.scores(meteor.exempt(rows)) == pytest.approx([0.45309866923, 1.0, 0.0])
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(meteor.java() is None, reason="METEOR needs java on the path")
 def test_meteor_counts_in_unicode_and_takes_the_better_reference() -> None:
     answers = ["der müller | née ||| röde", "the cat sat on the mat .", "nothing at all"]
