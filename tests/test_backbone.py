@@ -77,18 +77,21 @@ def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:
     assert ours.dtype == np.float32
     assert np.linalg.norm(ours, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
     # bf16 and int8 round; a text stays far closer to itself than to any other.
-    assert ((ours * reference).sum(1) > 0.9).all()
+    assert ((ours * reference).sum(1) > 0.97).all()
     assert (np.argmax(ours @ reference.T, axis=1) == np.arange(len(TEXTS))).all()
 
 
-def test_int8_products_are_within_their_rounding_of_the_exact_ones() -> None:
+@pytest.mark.parametrize("outlier", [1.0, 30.0])
+def test_int8_products_are_within_their_rounding_of_the_exact_ones(outlier: float) -> None:
     torch.manual_seed(0)
     linear = torch.nn.Linear(64, 32)
     x = torch.randn(5, 7, 64)
+    x[:, 0, 9] *= outlier
     with torch.inference_mode():
-        exact, rounded = linear(x), Int8Linear(linear)(x)
+        exact, rounded = linear(x), Int8Linear(linear, x.flatten(0, 1))(x)
     assert rounded.shape == exact.shape
-    assert (rounded - exact).abs().max() < 0.05 * exact.abs().max()
+    # Of the other rows: what one row holds must not round them more coarsely.
+    assert (rounded - exact)[:, 1:].abs().max() < 0.05 * exact[:, 1:].abs().max()
 
 
 def test_an_encoder_is_loaded_once_and_an_unknown_one_is_named() -> None:
