@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands import demo as demonstration
-from service.commands import index as building
-from service.commands import keys, library, questions, serving
-from service.commands import registry as tables
+from service.commands import demo, index, keys, library, listing, questions, serving
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -82,17 +79,17 @@ def _passing_on(name: str) -> Callable[[typer.Context], None]:
 
 
 for _command in (
-    building.index,
+    index.index,
     library.books,
     library.show,
     library.remove,
     library.verify,
     questions.search,
     questions.ask,
-    tables.readers,
-    tables.retrievers,
+    listing.readers,
+    listing.retrievers,
     serving.serve,
-    demonstration.demo,
+    demo.demo,
 ):
     app.command()(_command)
 app.add_typer(keys.app)

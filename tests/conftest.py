@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # Before anything imports huggingface_hub, which reads it once: tests never reach for the hub.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-# Before anything imports torch: one arithmetic on every processor, fp32 wherever float is meant, for tests compare
-# numbers. test_instruction_sets runs all that a machine has in processes of their own.
+# Before anything imports torch: one arithmetic on every processor, fp32 wherever it may be bf16, for tests
+# compare numbers. test_instruction_sets runs all that the machine has, in processes of their own.
 os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 
 DATA = os.environ.get("STORYQA_DATA")

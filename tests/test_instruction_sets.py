@@ -24,6 +24,8 @@ from encoders.device import WITHOUT_BF16, pick_dtype
 from encoders.windows import Windower
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.processes
+
 ENCODERS = ("story", "minilm")
 LEAST_COSINE = 0.97
 SCORES_WITHIN = 0.25  # of a log-probability
@@ -94,9 +96,9 @@ def save(path: str) -> None:
     encoded = load_crossencoder().encode(CLEAR_ASKED)
     for number, window in enumerate(window for [passage] in encoded for window in passage.windows):
         arrays[f"start{number}"], arrays[f"end{number}"] = window.start, window.end
-        arrays[f"relevance{number}"] = np.float32(window.relevance)[None]
+        arrays[f"relevance{number}"] = np.array([window.relevance], np.float32)
     arrays["dtype"] = np.array(str(pick_dtype(torch.device("cpu"))))
-    np.savez(path, **arrays)
+    np.savez(path, **arrays)  # type: ignore[arg-type]  # its own keywords are none of ours
 
 
 @pytest.fixture(scope="module")

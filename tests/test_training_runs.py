@@ -142,6 +142,7 @@ def test_a_folder_that_holds_another_run_is_not_gone_on_with(corpus: Corpus, tmp
         Trainer(CrossEncoderTask(replace(TINY, seed=99), corpus), tmp_path).resume()
 
 
+@pytest.mark.training
 def test_training_teaches_what_is_shown(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(TINY, fairytales=40, chunk=70, generate_weight=0.0)
     task = CrossEncoderTask(settings, Corpus(corpus.train, corpus.train))
@@ -165,6 +166,7 @@ def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(corpus: C
     )
 
 
+@pytest.mark.training
 def test_a_decoder_alone_learns_to_write_what_it_is_shown(corpus: Corpus, tmp_path: Path) -> None:
     settings = replace(
         TINY, frozen=True, fairytales=200, chunk=350, span_weight=0.0, generate_weight=1.0, decoder_rate=1e-3
@@ -181,6 +183,7 @@ def test_a_decoder_alone_learns_to_write_what_it_is_shown(corpus: Corpus, tmp_pa
     assert written.support is not None
 
 
+@pytest.mark.training
 def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_path: Path) -> None:
     task = BiEncoderTask(
         BiEncoderSettings(rank=8, passes=40, articles=0, rate=2e-3), Corpus(corpus.train, corpus.train)
