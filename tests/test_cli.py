@@ -290,6 +290,7 @@ def test_help_lists_every_command_and_loads_nothing_that_takes_time() -> None:
     assert all(command in done.stdout for command in commands)
 
 
+@pytest.mark.shipped
 def test_demo_answers_five_questions_about_the_bundled_story(
     storyqa: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

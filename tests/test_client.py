@@ -219,6 +219,7 @@ def test_the_key_is_shown_with_every_call(shelf_store: IndexStore, tmp_path: Pat
                 client.remove_book(BOOK)
 
 
+@pytest.mark.processes
 def test_a_book_is_sent_followed_asked_and_removed(tmp_path: Path) -> None:
     store = shelf.stock(tmp_path / "store")
     story = tmp_path / "mill.txt"

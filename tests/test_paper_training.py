@@ -137,6 +137,18 @@ def test_the_vocabulary_has_the_most_frequent_words_and_no_names() -> None:
     assert vocabulary.key(vocabulary.ids(["@entity7"])[0]) == "@entity7"
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_from_nothing_learns_in_fp32_on_any_cpu(model: str) -> None:
+    task = neural_task(model, facts.fifty(), epochs=1, words=200)
+    batch = next(iter(task.batches(0)))
+    task.model.eval()  # without dropout, which would differ
+    with torch.autocast("cpu", torch.bfloat16):
+        [mixed] = task.losses(batch).values()
+    [exact] = task.losses(batch).values()
+    assert mixed.dtype == torch.float32
+    assert mixed.item() == exact.item()
+
+
 @pytest.mark.training
 @pytest.mark.parametrize(
     ("model", "epochs", "batch"), [("bidaf", 100, 500), ("attention-sum", 80, 500), ("seq2seq-lstm", 80, 100)]

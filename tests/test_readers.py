@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
@@ -81,12 +82,20 @@ def opened(request: pytest.FixtureRequest) -> Any:
     return open_reader(name.format(**{p: request.getfixturevalue(p) for p in places if p in name}))
 
 
-@pytest.fixture(params=NAMES)
+# Shipped models, which take minutes for all of this.
+SHIPPED = {"auto", "generate", "span, shipped"}
+
+
+def parameters(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=[pytest.mark.shipped] * (name in SHIPPED)) for name in names]
+
+
+@pytest.fixture(params=parameters(NAMES))
 def reader(request: pytest.FixtureRequest) -> Any:
     return opened(request)
 
 
-@pytest.fixture(params=[name for name in NAMES if spec_of(NAMES[name]).ranks])
+@pytest.fixture(params=parameters(name for name in NAMES if spec_of(NAMES[name]).ranks))
 def ranker(request: pytest.FixtureRequest) -> Any:
     return opened(request)
 

@@ -200,6 +200,7 @@ def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_pat
     assert found in batch.right[0]
 
 
+@pytest.mark.training
 def test_an_adapter_in_its_file_is_the_model_that_was_trained(corpus: Corpus, tmp_path: Path) -> None:
     task = CrossEncoderTask(replace(TINY, rank=2), corpus)
     trainer = Trainer(task, tmp_path)
@@ -227,6 +228,7 @@ def test_an_adapter_adds_its_product_to_the_parameter() -> None:
         overlay({"encoder.layer.9.lora_A": down, "encoder.layer.9.lora_B": up})
 
 
+@pytest.mark.training
 def test_a_run_can_begin_with_the_weights_of_another(corpus: Corpus, tmp_path: Path) -> None:
     first = Trainer(CrossEncoderTask(TINY, corpus), tmp_path / "first")
     first.train(validations=0)
@@ -244,6 +246,7 @@ def test_a_run_can_begin_with_the_weights_of_another(corpus: Corpus, tmp_path: P
         CrossEncoderTask(TINY, corpus, {**start.encoder, "encoder.layer.9.x": torch.zeros(1)})
 
 
+@pytest.mark.training
 def test_the_mean_of_runs_is_each_weights_mean(
     data: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
