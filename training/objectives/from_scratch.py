@@ -182,8 +182,8 @@ class NeuralTask:
 
     def losses(self, batch: list[Sample]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
-        # On a CPU bf16 gains nothing in products as small as an LSTM's steps, and fifty examples that are learnt
-        # by heart in fp32 are not in bf16.
+        # On a CPU bf16 gains nothing in products as small as an LSTM's steps, and what is learnt by heart in
+        # fp32 is not in bf16.
         with torch.autocast("cpu", enabled=False):
             return {self.name: self.objective.loss(self.model, self.vocabulary, batch, self.device)}
 
