@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from indexing.store import IndexStore
@@ -19,6 +20,10 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 # Before anything imports torch: one arithmetic on every processor, fp32 wherever it may be bf16, for tests
 # compare numbers. test_instruction_sets runs all that the machine has, in processes of their own.
 os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
+
+# How long an example takes is the machine's affair: a busy one must not fail a test.
+settings.register_profile("storyqa", deadline=None)
+settings.load_profile("storyqa")
 
 DATA = os.environ.get("STORYQA_DATA")
 
