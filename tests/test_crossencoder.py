@@ -38,9 +38,9 @@ class Counting(CrossEncoder):
         return super()._read(windows)
 
 
-def _close(encoder: CrossEncoder) -> float:
+def _close(encoder: CrossEncoder, in_fp32: float = 1e-3) -> float:
     """How near scores are that should be equal: bf16 has 8 significant bits, and 384 products are added."""
-    return 1e-1 if encoder.dtype == torch.bfloat16 else 2e-2
+    return 1e-1 if encoder.dtype == torch.bfloat16 else in_fp32
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_scores_are_linear_in_the_states_of_the_model_with_its_own_weights(
     [passages] = encoder.encode(ASKED)
     model = load_backbone(overlay({n: t for n, t in tensors.items() if not n.startswith("head.")}))
     assert [len(passage.windows) for passage in passages] == [1, 1]
-    close = _close(encoder)
+    close = _close(encoder, 2e-2)  # states are kept in fp16
     for read in (window for passage in passages for window in passage.windows):
         window = read.window
         with torch.inference_mode():
