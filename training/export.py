@@ -73,6 +73,16 @@ class Provenance:
         """One line of Markdown per held-out score."""
         return "\n".join(f"  - {name}: {score:.3f}" for name, score in self.scores.items()) or "  - none"
 
+    def closing_lines(self, weights: Path) -> str:
+        """What every card ends with: how to make these ``weights`` again, how good and how large they are."""
+        return f"""- **Seed**: {self.seed}
+- **Command**: `{self.command}`
+- **Settings**: `{self.settings}`
+- **Time**: {self.time}
+- **Scores on held-out questions**:
+{self.score_lines()}
+- **Size**: {weights.stat().st_size:,} bytes"""
+
 
 @dataclass(frozen=True, slots=True)
 class StartingWeights:
@@ -117,13 +127,7 @@ Parameters that are not in the file are those of the backbone (SHA-256 `{SHA256}
 - **Trained on half A of NarrativeQA valid** (document ids that begin with 0 to 7) where it is listed
   above: scores on that half are not clean. Nothing named val, dev or test was used, nor half B.
 - **Licence**: Apache-2.0, as the backbone
-- **Seed**: {made.seed}
-- **Command**: `{made.command}`
-- **Settings**: `{made.settings}`
-- **Time**: {made.time}
-- **Scores on held-out questions**:
-{made.score_lines()}
-- **Size**: {weights.stat().st_size:,} bytes
+{made.closing_lines(weights)}
 """,
         encoding="utf-8",
     )
@@ -141,13 +145,7 @@ def write_neural_card(weights: Path, what: str, trained_on: str, chosen: str, ma
 {made.data_lines()}
 - **Chosen** by {chosen}
 - **Licence**: Apache-2.0
-- **Seed**: {made.seed}
-- **Command**: `{made.command}`
-- **Settings**: `{made.settings}`
-- **Time**: {made.time}
-- **Scores on held-out questions**:
-{made.score_lines()}
-- **Size**: {weights.stat().st_size:,} bytes
+{made.closing_lines(weights)}
 """,
         encoding="utf-8",
     )
