@@ -13,7 +13,7 @@ from answering.book_qa import Ask, BookQA
 from benchmarks.peers import Peer
 from benchmarks.texts import Texts
 from benchmarks.timing import Call, Timing, in_turns, race, timed
-from encoders.backbone import NAME
+from encoders.backbone import MINILM
 from encoders.bi_encoder import load_encoder
 from evaluation.metrics.overlap import token_f1
 from indexing.book import Passage
@@ -107,7 +107,7 @@ def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Compari
 
     from indexing.vectors import windows
 
-    encoder = load_encoder(NAME)  # the very weights that the other one has
+    encoder = load_encoder(MINILM.name)  # the very weights that the other one has
     count = sizes.encoded
     needed = count * (sizes.encode_turns + 1)
     passages = list(index.passages)

@@ -2,8 +2,7 @@
 
     python -m benchmarks.retrieval_weights --data FAIRYTALEQA_FOLDER
 
-The stories that training holds out are one book, indexed as any book is; the questions are those on the
-first half of them, which no weights that are shipped have ever seen. Gold are the passages that overlap
+The stories that training holds out are one book, indexed as any book is. Gold are the passages that overlap
 the sections a question was written on. Prints recall@1, recall@5 and MRR for weights of the dense scores
 from 0 (BM25 alone) to 1, then for the reranker by candidates and by the weight of their first scores.
 ``retrieval.hybrid.DENSE_WEIGHT``, ``retrieval.rerank.CANDIDATES`` and ``FIRST_WEIGHT`` were chosen so.
@@ -18,9 +17,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from evaluation.benchmarks.benchmark import Question
 from evaluation.benchmarks.fairytaleqa import load
-from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, held_out
 from evaluation.systems import first_gold
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
@@ -33,19 +30,11 @@ CANDIDATES = (4, 8, 12, 16, 24)
 FIRST_WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 
-def unseen(folder: Path, questions: tuple[Question, ...]) -> list[Question]:
-    """The questions on stories that were held out ever since the first model."""
-    stories = {question.story for question in load(folder, "train", "sections").questions}
-    first = held_out(stories, FAIRYTALEQA_SHARE / 2)
-    return [question for question in questions if question.story in first]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Choose the weights of retrieval on held-out stories.")
     parser.add_argument("--data", type=Path, required=True, help="the FairytaleQA folder")
     folder: Path = parser.parse_args().data
     benchmark = load(folder, "train", "collection", held_out=True)
-    questions = unseen(folder, benchmark.questions)
     [make] = set(benchmark.books.values())
     with tempfile.TemporaryDirectory() as root:
         store = IndexStore(root)
@@ -61,12 +50,12 @@ def main() -> None:
                 retrievers[name] = RerankRetriever(index, candidates=candidates, first_weight=weight)
         ranks: dict[str, list[int]] = defaultdict(list)
         # Question by question: the cross-encoder still knows what it read for the last retriever.
-        for question in track(questions, "searching"):
+        for question in track(benchmark.questions, "searching"):
             for name, retriever in retrievers.items():
                 [hits] = retriever.search([question.text], len(index.passages))
                 places = [(hit.passage.start, hit.passage.end) for hit in hits]
                 ranks[name].append(first_gold(places, question.gold))
-    print(f"{len(questions)} questions, {len(index.passages)} passages")
+    print(f"{len(benchmark.questions)} questions, {len(index.passages)} passages")
     print(f"{'':32}  recall@1  recall@5  MRR")
     for name, found in ranks.items():
         first, five = (sum(0 < rank <= k for rank in found) / len(found) for k in (1, 5))

@@ -24,7 +24,8 @@ from benchmarks.exported import export, shipped_tensors
 from benchmarks.machine import machine
 from benchmarks.peers import versions
 from benchmarks.texts import generated, real
-from encoders.backbone import backbone_folder
+from encoders.adapters import Weights
+from encoders.backbone import MINILM, backbone_folder
 from encoders.cross_encoder import CrossEncoder
 from indexing.store import IndexStore
 from readers.default.span import SpanReader
@@ -64,7 +65,7 @@ def measure(plan: Plan, python: Path, data: Path | None, scratch: Path) -> dict[
     log.info("searching is measured")
     compared.append(comparisons.encode(python, backbone_folder(), index, plan.sizes))
     log.info("encoding is measured")
-    reader = SpanReader(CrossEncoder(tensors, "benchmark"))
+    reader = SpanReader(CrossEncoder(Weights(MINILM, tensors), "benchmark"))
     compared.append(comparisons.read(python, model, reader, index, texts, plan.sizes))
     log.info("reading is measured")
     compared.append(comparisons.ask(python, model, BookQA(store), index, texts, plan.sizes))

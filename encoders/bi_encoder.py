@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.adapters import file_hash, load_weights, overlay
-from encoders.backbone import NAME, SHA256, load_backbone, load_tokenizer
+from encoders.backbone import MINILM, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
@@ -120,10 +120,11 @@ def _hash_folder(folder: Path) -> str:
 
 def _trained(name: str, path: Path) -> TransformerEncoder:
     """The backbone with the weights that ``storyqa train dense`` left."""
-    hash = hashlib.sha256(f"{SHA256}+{file_hash(path)}".encode()).hexdigest()
-    return TransformerEncoder(
-        name, hash, load_backbone(overlay(load_weights(path))), load_tokenizer(), LONGEST
-    )
+    weights = load_weights(path)
+    base = weights.backbone
+    hash = hashlib.sha256(f"{base.sha256}+{file_hash(path)}".encode()).hexdigest()
+    model = load_backbone(overlay(weights.tensors, base_tensors(base)), base)
+    return TransformerEncoder(name, hash, model, load_tokenizer(base), LONGEST)
 
 
 @lru_cache
@@ -134,14 +135,14 @@ def load_encoder(name: str = STORY) -> Encoder:
     of ``storyqa train dense``; or the folder of a Hugging Face encoder. Raises ModelError where the
     folder is missing or holds no encoder.
     """
-    if name == NAME:
-        return TransformerEncoder(name, SHA256, load_backbone(), load_tokenizer(), LONGEST)
+    if name == MINILM.name:
+        return TransformerEncoder(name, MINILM.sha256, load_backbone(), load_tokenizer(), LONGEST)
     if name == STORY:
         return _trained(name, Path(str(files("encoders.weights"))) / WEIGHTS)
     folder = Path(name)
     if not folder.is_dir():
         raise ModelError(
-            f"unknown encoder {name!r}; wanted {STORY!r}, {NAME!r}, the folder of a run of "
+            f"unknown encoder {name!r}; wanted {STORY!r}, {MINILM.name!r}, the folder of a run of "
             "`storyqa train dense`, or that of a Hugging Face encoder"
         )
     if (folder / WEIGHTS).is_file():

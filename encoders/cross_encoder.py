@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoders.adapters import file_hash, load_weights, overlay
-from encoders.backbone import load_backbone, load_tokenizer
+from encoders.adapters import Weights, file_hash, load_weights, overlay
+from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
 from encoders.windows import Window, Windower
@@ -68,20 +68,21 @@ class CrossEncoder:
     ``version`` is the first digits of the SHA-256 of its weights.
     """
 
-    def __init__(self, tensors: Mapping[str, torch.Tensor], version: str) -> None:
-        """``tensors``: ``head.weight`` (3, width), ``head.bias`` (3,), and the backbone's own."""
+    def __init__(self, weights: Weights, version: str) -> None:
+        """``weights``: ``head.weight`` (3, width), ``head.bias`` (3,), and those beside the backbone's."""
         import torch
 
         self.version = version
         self.device = pick_device()
         self.dtype = pick_dtype(self.device)
-        trained = {name: tensor for name, tensor in tensors.items() if not name.startswith("head.")}
-        self.backbone = load_backbone(overlay(trained))
+        self.base = weights.backbone
+        trained = {name: tensor for name, tensor in weights.tensors.items() if not name.startswith("head.")}
+        self.backbone = load_backbone(overlay(trained, base_tensors(self.base)), self.base)
         torch.nn.Module.to(self.backbone, self.device, self.dtype)
         self._weight, self._bias = (
-            tensors[name].float().to(self.device, self.dtype) for name in ("head.weight", "head.bias")
+            weights.tensors[name].float().to(self.device, self.dtype) for name in ("head.weight", "head.bias")
         )
-        self._windows = Windower(load_tokenizer(), LONGEST)
+        self._windows = Windower(load_tokenizer(self.base), LONGEST)
 
     def encode(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[EncodedPassage]]:
         """What is said of each question's passages, in their order.
@@ -104,13 +105,9 @@ class CrossEncoder:
         found: dict[int, EncodedWindow] = {}
         for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS[self.device.type]):
             members = [windows[i] for i in batch]
-            ids, types, mask = collate(members)
             with torch.inference_mode():
-                hidden = self.backbone(
-                    input_ids=ids.to(self.device),
-                    token_type_ids=types.to(self.device),
-                    attention_mask=None if mask is None else mask.to(self.device),
-                ).last_hidden_state  # (windows, tokens, width)
+                inputs = collate(members, self.base.pad, self.base.typed).to(self.device)
+                hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
                 scores = torch.nn.functional.linear(hidden, self._weight, self._bias).float().cpu().numpy()
             for row, (i, window) in enumerate(zip(batch, members, strict=True)):
                 context = slice(window.first, window.first + len(window.offsets))
@@ -125,20 +122,42 @@ class CrossEncoder:
         return [found[i] for i in range(len(windows))]
 
 
-def collate(windows: Sequence[Window]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-    """Token ids, segment types and attention mask of shape (windows, tokens), padded on the right.
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """A batch of windows: token ids and, as far as they are needed, segment types and attention mask.
 
-    The mask is None where nothing is padded: attention then takes its fastest path.
+    All have the shape (windows, tokens). There is no mask where nothing is padded: attention then takes its
+    fastest path. There are no types for a model that has none.
     """
+
+    ids: torch.Tensor
+    types: torch.Tensor | None
+    mask: torch.Tensor | None
+
+    def to(self, device: torch.device) -> Inputs:
+        """The same on a device."""
+        types, mask = (t if t is None else t.to(device) for t in (self.types, self.mask))
+        return Inputs(self.ids.to(device), types, mask)
+
+    @property
+    def named(self) -> dict[str, torch.Tensor | None]:
+        """As models of transformers take it."""
+        named = {"input_ids": self.ids, "attention_mask": self.mask}
+        return named if self.types is None else named | {"token_type_ids": self.types}
+
+
+def collate(windows: Sequence[Window], pad: int, typed: bool) -> Inputs:
+    """Windows as one batch, padded on the right with the token id ``pad``; with types if ``typed``."""
     import torch
 
     longest = max(len(window.ids) for window in windows)
-    ids, types, mask = (torch.zeros((len(windows), longest), dtype=torch.long) for _ in range(3))
+    ids = torch.full((len(windows), longest), pad, dtype=torch.long)
+    types, mask = (torch.zeros((len(windows), longest), dtype=torch.long) for _ in range(2))
     for row, window in enumerate(windows):
         ids[row, : len(window.ids)] = torch.tensor(window.ids)
         types[row, : len(window.ids)] = torch.tensor(window.types)
         mask[row, : len(window.ids)] = 1
-    return ids, types, None if bool(mask.all()) else mask
+    return Inputs(ids, types if typed else None, None if bool(mask.all()) else mask)
 
 
 def load_crossencoder(folder: str | None = None) -> CrossEncoder:

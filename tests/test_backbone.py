@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from encoders import backbone
-from encoders.backbone import backbone_folder, base_tensors, load_backbone, load_tokenizer
+from encoders.backbone import MINILM, backbone_folder, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.bi_encoder import load_encoder
 from encoders.errors import ModelError
@@ -59,9 +59,8 @@ def test_weights_with_another_hash_are_refused(tmp_path: Path, monkeypatch: pyte
         file.seek(-1, 2)
         file.write(b"\x7f")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(backbone, "PACKAGE", "another_minilm")
     with pytest.raises(ModelError, match="SHA-256"):
-        backbone_folder.__wrapped__()
+        backbone_folder(replace(MINILM, package="another_minilm"))
 
 
 def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from novels import novel, questions
 
-from encoders.adapters import load_weights, overlay
-from encoders.backbone import load_backbone
+from encoders.adapters import Weights, load_weights, overlay
+from encoders.backbone import base_tensors, load_backbone
 from encoders.cross_encoder import BLANK, CrossEncoder, EncodedWindow, load_crossencoder
 from encoders.windows import Window
 from indexing.build import BuildSettings, build_book
@@ -44,7 +44,7 @@ def _close(encoder: CrossEncoder, in_fp32: float = 1e-3) -> float:
 
 
 @pytest.fixture(scope="module")
-def tensors() -> dict[str, torch.Tensor]:
+def weights() -> Weights:
     from importlib.resources import files
 
     return load_weights(Path(str(files("encoders.weights"))) / "span.safetensors")
@@ -58,11 +58,13 @@ def index(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> BookInde
 
 
 def test_scores_are_linear_in_the_states_of_the_model_with_its_own_weights(
-    tensors: dict[str, torch.Tensor],
+    weights: Weights,
 ) -> None:
     encoder = load_crossencoder()
     [passages] = encoder.encode(ASKED)
-    model = load_backbone(overlay({n: t for n, t in tensors.items() if not n.startswith("head.")}))
+    tensors = weights.tensors
+    trained = {n: t for n, t in tensors.items() if not n.startswith("head.")}
+    model = load_backbone(overlay(trained, base_tensors()))
     assert [len(passage.windows) for passage in passages] == [1, 1]
     close = _close(encoder, 2e-2)  # states are kept in fp16
     for read in (window for passage in passages for window in passage.windows):
@@ -80,9 +82,9 @@ def test_scores_are_linear_in_the_states_of_the_model_with_its_own_weights(
 
 
 def test_what_is_asked_twice_is_read_once_and_every_passage_is_said_something_of(
-    tensors: dict[str, torch.Tensor],
+    weights: Weights,
 ) -> None:
-    encoder = Counting(tensors, "test")
+    encoder = Counting(weights, "test")
     [(question, texts)] = ASKED
     first, second = encoder.encode([(question, [*texts, " "]), (question, texts[::-1])])
     assert encoder.passes == len(texts)
@@ -92,10 +94,8 @@ def test_what_is_asked_twice_is_read_once_and_every_passage_is_said_something_of
     assert encoder.encode([]) == []
 
 
-def test_what_the_retriever_read_no_reader_reads_again(
-    index: BookIndex, tensors: dict[str, torch.Tensor]
-) -> None:
-    encoder = Counting(tensors, "test")
+def test_what_the_retriever_read_no_reader_reads_again(index: BookIndex, weights: Weights) -> None:
+    encoder = Counting(weights, "test")
     question = questions(NOVEL, 3)[1]
     [hits] = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=4).search([question], 6)
     texts = tuple(index.text(hit.passage.start, hit.passage.end) for hit in hits)
@@ -111,8 +111,8 @@ def test_what_the_retriever_read_no_reader_reads_again(
     assert encoder.passes == 6
 
 
-def test_what_another_encoder_said_is_not_taken_for_ones_own(tensors: dict[str, torch.Tensor]) -> None:
-    ours, theirs = Counting(tensors, "ours"), Counting(tensors, "theirs")
+def test_what_another_encoder_said_is_not_taken_for_ones_own(weights: Weights) -> None:
+    ours, theirs = Counting(weights, "ours"), Counting(weights, "theirs")
     [(question, texts)] = ASKED
     [of_theirs] = SpanReader(theirs).prepare([Reading(question, tuple(texts))])
     [of_ours] = SpanReader(ours).prepare([of_theirs])
@@ -147,11 +147,9 @@ def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: Book
     assert scores == sorted(scores, reverse=True)
 
 
-def test_many_searches_are_reranked_in_one_reading_as_each_alone(
-    index: BookIndex, tensors: dict[str, torch.Tensor]
-) -> None:
+def test_many_searches_are_reranked_in_one_reading_as_each_alone(index: BookIndex, weights: Weights) -> None:
     asked = questions(NOVEL, 4)
-    together, alone = Counting(tensors, "test"), Counting(tensors, "test")
+    together, alone = Counting(weights, "test"), Counting(weights, "test")
     searches = [(asked[:2], 3, None), (asked[2:3], 8, index.characters // 2), (asked[3:], 1, None)]
 
     def retriever(encoder: CrossEncoder) -> RerankRetriever:

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from encoders.adapters import load_weights, overlay
-from encoders.backbone import load_backbone, load_tokenizer
+from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.bi_encoder import load_encoder, mean_pool
 from encoders.cross_encoder import LONGEST, WEIGHTS, load_crossencoder
 from encoders.device import WITHOUT_BF16, pick_dtype
@@ -123,7 +123,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, NDArr
 def exact(encoder: str) -> NDArray[np.float32]:
     """The vectors of ``TEXTS`` in fp32, one text at a time."""
     path = Path(str(files("encoders.weights"))) / "dense.safetensors"
-    model = load_backbone(overlay(load_weights(path)) if encoder == "story" else None)
+    trained = overlay(load_weights(path).tensors, base_tensors()) if encoder == "story" else None
+    model = load_backbone(trained)
     rows = []
     with torch.inference_mode():
         for encoding in load_tokenizer().encode_batch(TEXTS):
@@ -135,9 +136,9 @@ def exact(encoder: str) -> NDArray[np.float32]:
 @lru_cache
 def exact_readings() -> list[NDArray[np.float32]]:
     """The fp32 scores of each window, (tokens, 3): start, end and relevance."""
-    tensors = load_weights(Path(str(files("encoders.weights"))) / WEIGHTS)
+    tensors = load_weights(Path(str(files("encoders.weights"))) / WEIGHTS).tensors
     heads = [tensors.pop(name).float() for name in ("head.weight", "head.bias")]
-    model = load_backbone(overlay(tensors))
+    model = load_backbone(overlay(tensors, base_tensors()))
     found = []
     with torch.inference_mode():
         for window in windows():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from evaluation.benchmarks import fairytaleqa, narrativeqa
 from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import DataError
-from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
+from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out, held_out_list
 from evaluation.benchmarks.narrativeqa import half
 from training.corpora.loading import load_corpus
 
@@ -189,3 +189,18 @@ def test_the_halves_of_the_published_valid_split(data_folder: Path) -> None:
     assert sum(len(part.questions) for part in halves) == 3461
     part = narrativeqa.load(folder, held_out=True)
     assert len(part.titles) == round(NARRATIVEQA_SHARE * len(halves[0].titles))
+
+
+def test_the_list_of_held_out_stories_is_what_is_held_out_wherever_one_is() -> None:
+    listed = held_out_list()
+    assert len(listed) == 23
+    assert held_out([*listed, "another"], 0.5) == listed
+    few = sorted(listed)[:3]
+    assert held_out([*few, *map(str, range(40))], 0.5) == frozenset(few)
+
+
+@pytest.mark.data
+def test_every_story_on_the_list_is_in_the_published_data(data_folder: Path) -> None:
+    tales = fairytaleqa.load(data_folder / "fairytaleqa", "train", "stories", held_out=True)
+    documents = narrativeqa.load(data_folder / "narrativeqa", held_out=True)
+    assert _stories(tales) | _stories(documents) == held_out_list()

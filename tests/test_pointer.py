@@ -8,11 +8,19 @@ import math
 import pytest
 import torch
 
-from encoders.backbone import WIDTH, base_tensors, load_tokenizer
+from encoders.backbone import base_tensors, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from readers.default.beam_search import LENGTH_PENALTY, beam_search, distribution
 from readers.default.generate import GenerateReader, chosen_windows
-from readers.default.pointer_generator import Memory, Past, PointerDecoder, Step
+from readers.default.pointer_generator import (
+    LONGEST,
+    WIDTH,
+    Memory,
+    Past,
+    PointerDecoder,
+    Step,
+    answer_tokens,
+)
 from readers.reading import Reading
 
 PASSAGES = (
@@ -182,7 +190,7 @@ def test_a_ranking_is_the_log_probability_of_the_tokens(reader: GenerateReader) 
     with torch.inference_mode():
         memory = reader._memory([windows])
         for text, score in zip(texts, scores, strict=True):
-            target = reader.tokens_of(text)
+            target = answer_tokens(text)
             words = base_tensors()["embeddings.word_embeddings.weight"]
             chances = []
             for n, token in enumerate(target):
@@ -200,3 +208,12 @@ def test_an_answer_rests_on_a_whole_sentence_of_a_passage(reader: GenerateReader
         assert answer.support is not None
         place = answer.support
         assert (place.start, place.end) in list(sentence_spans(PASSAGES[place.passage]))
+
+
+def test_a_long_answer_keeps_its_beginning_and_its_end_token() -> None:
+    for count in (1, LONGEST - 2, LONGEST - 1, LONGEST, 200):
+        words = [f"{'abcdefgh'[n % 8]}" for n in range(count)]
+        tokens = answer_tokens(" ".join(words))
+        assert len(tokens) == min(count + 1, LONGEST)
+        whole = load_tokenizer().encode(" ".join(words)).ids
+        assert tokens == [*whole[1 : len(tokens)], whole[-1]]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import lzma
 import random
 from pathlib import Path
 
 import folktales
 import pytest
 
+from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.holdout import held_out
 from evaluation.benchmarks.narrativeqa import half
 from training.context_sampling import Example, Sampling, sample_example
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.loading import load_corpus
-from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.corpora.mctest import CHILDRENS_STORIES
+from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
 from training.distant_supervision import distant_gold
 from training.span_targets import NEAR, target_spans
@@ -189,3 +192,40 @@ def test_the_place_that_squad_tells_is_the_target(tmp_path: Path) -> None:
     assert example is not None
     [target] = example.targets
     assert (target.text, target.start, target.end) == (0, 30, 34)
+
+
+def test_the_excerpt_of_narrativeqa_train_is_read_beside_half_a(tmp_path: Path) -> None:
+    folder = folktales.write_narrativeqa(tmp_path)
+    row = {
+        "document_id": "77" * 20,
+        "question": "Who did n't count the cups ?",
+        "answers": ["Nobody ."],
+        "summary_sentences": ["Dorrit did n't sleep .", "Nobody counted the cups ."],
+    }
+    path = folder / "nqa_train60.jsonl.xz"
+    path.write_bytes(lzma.compress((json.dumps(row) + "\n").encode()))
+    [document] = [one for one in load_corpus([folder]).train if one.kind == TRAIN_SUMMARIES]
+    assert document.text == "Dorrit didn't sleep. Nobody counted the cups."
+    assert [(q.text, q.answers) for q in document.questions] == [("Who didn't count the cups?", ("Nobody.",))]
+    path.write_bytes(b"no archive")
+    with pytest.raises(DataError, match="nqa_train60"):
+        load_corpus([folder])
+
+
+def test_mctest_is_trained_on_with_its_right_choices(tmp_path: Path) -> None:
+    story = "Maud hid the lamp in an oak."
+    choices = [["in a well", "in an oak", "at home", "nowhere"]] * 4
+    cells = ["mc160.train.0", "author", story]
+    for some in choices:
+        cells += ["one: Where did Maud hide it?", *some]
+    (tmp_path / "mc160.train.tsv").write_text("\t".join(cells) + "\n", "utf-8")
+    (tmp_path / "mc160.train.ans").write_text("B\tB\tB\tB\n", "utf-8")
+    for kind in ("tsv", "ans"):
+        (tmp_path / f"mc500.train.{kind}").touch()
+    [document] = load_corpus([tmp_path]).train
+    assert document.kind == CHILDRENS_STORIES
+    assert {question.answers for question in document.questions} == {("in an oak",)}
+    example = sample_example(document, document.questions[0], Sampling(), random.Random(0))
+    assert example is not None
+    assert example.passages == (story,)
+    assert [story[target.start : target.end] for target in example.targets] == ["in an oak"]

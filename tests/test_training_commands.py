@@ -20,8 +20,19 @@ from training.objectives import OBJECTIVES
 SETTINGS = {name: spec.settings for name, spec in OBJECTIVES.items() if spec.settings}
 # What checkpoints of older versions have recorded: a run is gone on with only where its record is equal.
 READING = (
-    *("seed", "fairytales", "summaries", "stories", "articles", "rate", "decoder_rate", "rank", "frozen"),
-    *("batch_tokens", "span_weight", "relevance_weight", "generate_weight", "distractors", "marginal"),
+    *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "mctest", "elsewhere", "renamed"),
+    *(
+        "rate",
+        "decoder_rate",
+        "rank",
+        "frozen",
+        "batch_tokens",
+        "span_weight",
+        "relevance_weight",
+        "generate_weight",
+        "distractors",
+        "marginal",
+    ),
     *("copies", "start", "examples", "chunk"),
 )
 NEURAL = (
@@ -31,7 +42,7 @@ RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
     ),
-    **dict.fromkeys(("span", "rerank", "generate"), READING),
+    **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
 }
 

@@ -11,8 +11,8 @@ import folktales
 import pytest
 import torch
 
-from encoders.adapters import load_weights, overlay
-from encoders.backbone import base_tensors
+from encoders.adapters import Weights, load_weights, overlay
+from encoders.backbone import MINILM, base_tensors
 from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
@@ -161,6 +161,7 @@ def test_a_batch_that_nothing_can_be_learnt_from_is_a_step_like_others(corpus: C
     batch = next(iter(task.batches(0)))
     losses = task.losses(replace(batch, right=[[] for _ in batch.right]))
     torch.stack(list(losses.values())).sum().backward()  # type: ignore[no-untyped-call]
+    assert task.decoder is not None
     assert not any(
         parameter.grad is not None and parameter.grad.any() for parameter in task.decoder.parameters()
     )
@@ -221,11 +222,11 @@ def test_an_adapter_in_its_file_is_the_model_that_was_trained(corpus: Corpus, tm
 def test_an_adapter_adds_its_product_to_the_parameter() -> None:
     name = "encoder.layer.0.output.dense"
     down, up = torch.randn(2, 1536), torch.randn(384, 2)
-    [(changed, tensor)] = overlay({f"{name}.lora_A": down, f"{name}.lora_B": up}).items()
+    [(changed, tensor)] = overlay({f"{name}.lora_A": down, f"{name}.lora_B": up}, base_tensors()).items()
     assert changed == f"{name}.weight"
     torch.testing.assert_close(tensor, base_tensors()[changed] + up @ down)
     with pytest.raises(ModelError, match="adapts no parameter"):
-        overlay({"encoder.layer.9.lora_A": down, "encoder.layer.9.lora_B": up})
+        overlay({"encoder.layer.9.lora_A": down, "encoder.layer.9.lora_B": up}, base_tensors())
 
 
 @pytest.mark.training
@@ -235,15 +236,19 @@ def test_a_run_can_begin_with_the_weights_of_another(corpus: Corpus, tmp_path: P
     cross_encoder.export(first, "storyqa train span")
     start = load_start(tmp_path / "first")
     second = CrossEncoderTask(replace(TINY, start=start.sha256), corpus, start.encoder, start.decoder)
-    for name, tensor in first.task.tensors().items():
-        torch.testing.assert_close(second.tensors()[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
+    for name, tensor in first.task.weights().tensors.items():
+        torch.testing.assert_close(second.weights().tensors[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     for settings in (replace(TINY, rank=2), replace(TINY, frozen=True)):  # nothing of either is trained yet
-        beside = CrossEncoderTask(settings, corpus, start.encoder, start.decoder).tensors()
-        for name, tensor in first.task.tensors().items():
-            torch.testing.assert_close(beside[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
+        beside = CrossEncoderTask(settings, corpus, start.encoder, start.decoder).weights()
+        for name, tensor in first.task.weights().tensors.items():
+            torch.testing.assert_close(beside.tensors[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
     assert start.encoder is not None
     with pytest.raises(ModelError, match=r"encoder\.layer"):
-        CrossEncoderTask(TINY, corpus, {**start.encoder, "encoder.layer.9.x": torch.zeros(1)})
+        CrossEncoderTask(
+            TINY, corpus, Weights(MINILM, {**start.encoder.tensors, "encoder.layer.9.x": torch.zeros(1)})
+        )
+    with pytest.raises(ModelError, match="beside minilm; wanted some beside mpnet"):
+        CrossEncoderTask(replace(TINY, backbone="mpnet"), corpus, start.encoder)
 
 
 @pytest.mark.training
@@ -260,7 +265,9 @@ def test_the_mean_of_runs_is_each_weights_mean(
     starts = [option for seed in "12" for option in ("--start", str(tmp_path / seed))]
     assert run([*arguments, *starts]) == 0
     (path,) = json.loads(capsys.readouterr().out)["weights"]
-    mean, *parts = (load_weights(Path(p)) for p in (path, *sorted(tmp_path.glob("[12]/span.safetensors"))))
+    mean, *parts = (
+        load_weights(Path(p)).tensors for p in (path, *sorted(tmp_path.glob("[12]/span.safetensors")))
+    )
     for name, tensor in mean.items():
         torch.testing.assert_close(
             tensor.float(), (parts[0][name].float() + parts[1][name].float()) / 2, atol=1e-3, rtol=1e-3

@@ -19,6 +19,8 @@ from transformers import (
     BertForQuestionAnswering,
     LlamaConfig,
     LlamaForCausalLM,
+    MPNetConfig,
+    MPNetModel,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
@@ -95,6 +97,30 @@ def save_bert(folder: Path) -> Path:
     )
     # Far from uniform, so that answers differ from question to question.
     _fill(BertForQuestionAnswering(config), seed=4, scale=0.5).save_pretrained(folder)
+    return folder
+
+
+def save_mpnet(folder: Path) -> Path:
+    """An MPNet without a head, WordPiece: the architecture of the large backbone."""
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    characters = sorted({c for word in _words(str.lower) for c in word})
+    pieces = [*special, *characters, *(f"##{c}" for c in characters), *_words(str.lower)]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    folder.mkdir(parents=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = MPNetConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=514,
+    )
+    _fill(MPNetModel(config), seed=6, scale=0.2).save_pretrained(folder)
     return folder
 
 

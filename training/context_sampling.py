@@ -12,6 +12,7 @@ import numpy as np
 from text.spans import overlaps
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
 from training.distant_supervision import distant_gold
@@ -20,6 +21,7 @@ from training.span_targets import Target, target_spans
 CANDIDATES = 8  # passages that BM25 finds best, among which are the hard negatives
 UNANSWERABLE_SHARE = 0.08  # of the questions about fairy tales
 DISTRACTED_SHARE = 0.35  # of the questions about articles have another paragraph beside the right one
+READ_WHOLE = (SUMMARIES, TRAIN_SUMMARIES, CHILDRENS_STORIES)
 GIVEN_SHARE = 0.6  # of the questions about fairy tales are shown with their sections alone
 
 
@@ -55,7 +57,7 @@ def sample_example(
     """An example of a question, or None where nothing could be learnt from it."""
     if document.kind == FAIRYTALES:
         return _of_fairy_tale(document, question, sampling, rng)
-    if document.kind == SUMMARIES:
+    if document.kind in READ_WHOLE:
         return _example(question, [document.text], [0], sampling)
     if document.kind == ARTICLES:
         right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)][:1]

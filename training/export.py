@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import save_file
 
-from encoders.adapters import file_hash, load_weights
-from encoders.backbone import SHA256
+from encoders.adapters import Weights, file_hash, load_weights
+from encoders.backbone import Backbone
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from training.corpora.loading import SOURCES
@@ -88,8 +87,8 @@ class Provenance:
 class StartingWeights:
     """Weights to begin with, and the SHA-256 that tells them apart; all None for none."""
 
-    encoder: Mapping[str, torch.Tensor] | None
-    decoder: Mapping[str, torch.Tensor] | None
+    encoder: Weights | None
+    decoder: Weights | None
     sha256: str | None
 
 
@@ -104,22 +103,22 @@ def load_start(folder: Path | None) -> StartingWeights:
     )
 
 
-def save_weights(tensors: Mapping[str, torch.Tensor], path: Path, settings: Mapping[str, object]) -> Path:
+def save_weights(weights: Weights, path: Path, settings: Mapping[str, object]) -> Path:
     """Write parameters that stand beside the backbone's, in fp16, and the settings of their run."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    info = {"backbone": SHA256, "settings": json.dumps(settings)}
-    halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in tensors.items()}
+    info = {"backbone": weights.backbone.sha256, "settings": json.dumps(settings)}
+    halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in weights.tensors.items()}
     save_file(halves, path, metadata=info)
     return path
 
 
-def write_card(weights: Path, what: str, made: Provenance) -> None:
+def write_card(weights: Path, backbone: Backbone, what: str, made: Provenance) -> None:
     """Write ``<weights>.md``: data, licences, seed, command, held-out scores and size."""
     weights.with_suffix(".md").write_text(
         f"""# {weights.name}
 
 {what}
-Parameters that are not in the file are those of the backbone (SHA-256 `{SHA256}`).
+Parameters that are not in the file are those of the backbone `{backbone.name}` (SHA-256 `{backbone.sha256}`).
 
 - **Data**, of which the settings say how much was seen, without the stories held out for choosing (a tenth
   of FairytaleQA's, a fifth of NarrativeQA's):

@@ -77,8 +77,8 @@ class GenerateReader(Ranker):
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train generate")
         own = argument is not None and (Path(argument) / ENCODER_WEIGHTS).is_file()
         encoder = load_crossencoder(argument if own else None)
-        tensors = load_weights(path)
-        return cls(encoder, decoder_of(tensors), f"{encoder.version}+{file_hash(path)[:12]}")
+        decoder = decoder_of(load_weights(path).tensors)
+        return cls(encoder, decoder, f"{encoder.version}+{file_hash(path)[:12]}")
 
     def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
         """See ``Reader.prepare``: what the encoder says of every passage."""
@@ -111,11 +111,13 @@ class GenerateReader(Ranker):
         """See ``Ranker.rank``: the log-probability of each candidate per token, given the reading."""
         import torch
 
+        from readers.default.pointer_generator import answer_tokens
+
         [prepared] = self.prepare([reading])
         windows = chosen_windows(prepared)
         if not windows or not candidates:
             return [0.0] * len(candidates)
-        targets = [self.tokens_of(candidate) for candidate in candidates]
+        targets = [answer_tokens(candidate) for candidate in candidates]
         scores: list[float] = []
         with torch.inference_mode():
             memory = self._memory([windows])
@@ -125,13 +127,6 @@ class GenerateReader(Ranker):
                     for row in self._log_probabilities(memory, targets[first : first + RANKED])
                 ]
         return scores
-
-    def tokens_of(self, text: str) -> list[int]:
-        """The tokens of a text as an answer, end token included."""
-        from readers.default.pointer_generator import LONGEST
-
-        ids: list[int] = self._tokenizer.encode(text).ids[1:]
-        return ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], self._end]
 
     def _memory(self, chosen: Sequence[Chosen]) -> Memory:
         import torch

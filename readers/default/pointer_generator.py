@@ -9,13 +9,21 @@ import torch
 from torch.nn import Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from encoders.backbone import WIDTH, base_tensors
+from encoders.backbone import MINILM, base_tensors, load_tokenizer
 
+WIDTH = MINILM.width
 HEADS = 12
 INNER = 1536
 LONGEST = 40  # tokens of an answer, its end included
 DROPOUT = 0.1  # in training: Vaswani et al. 2017, section 5.4
 _INITIAL_LAYERS = (3, 5)  # the backbone's layers that each layer of the decoder begins as
+
+
+def answer_tokens(text: str) -> list[int]:
+    """The tokens of a text as an answer: at most ``LONGEST``, the last of them the end."""
+    # What stands before an answer begins is [CLS]: it is no token of it, the [SEP] at the end is.
+    ids: list[int] = load_tokenizer().encode(text).ids[1:]
+    return [*ids[:-1][: LONGEST - 1], ids[-1]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,26 +6,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from training.corpora import fairytaleqa, narrativeqa, squad
+from training.corpora import fairytaleqa, mctest, narrativeqa, squad
 from training.corpora.corpus import Corpus, Document, NoTrainingData
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
 
 TRAIN_SHARE = 0.05  # of the documents of NarrativeQA's training split are held out
 # What each kind of document is, and its licence.
-SOURCES = {**fairytaleqa.SOURCES, **squad.SOURCES, **narrativeqa.SOURCES}
+SOURCES = {**fairytaleqa.SOURCES, **squad.SOURCES, **narrativeqa.SOURCES, **mctest.SOURCES}
 
 
 def load_corpus(folders: Sequence[Path]) -> Corpus:
-    """FairytaleQA train, SQuAD v1.1 train and half A of NarrativeQA valid, whichever the folders hold.
+    """FairytaleQA, SQuAD v1.1 and MCTest train, and half A of NarrativeQA valid, whichever the folders hold.
 
-    A folder is recognised by what it holds. A tenth of the FairytaleQA stories and a fifth of half A
-    are held out (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder that holds none of
+    A folder is recognised by what it holds. Stories of FairytaleQA and of half A are held out
+    (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder that holds none of
     them, and the loaders' ``DataError`` for files in another layout.
     """
     documents: list[Document] = []
     for folder in folders:
-        documents += narrativeqa.load_half_a(folder) if narrativeqa.is_in(folder) else _load_other(folder)
+        if narrativeqa.is_in(folder):
+            documents += narrativeqa.load_half_a(folder) + narrativeqa.load_excerpt(folder)
+        else:
+            documents += _load_other(folder)
     return _hold_out(
         documents, {FAIRYTALES: FAIRYTALEQA_SHARE, SUMMARIES: NARRATIVEQA_SHARE, STORIES: NARRATIVEQA_SHARE}
     )
@@ -55,14 +58,17 @@ def load_official_corpus(folders: Sequence[Path], stories: bool = False) -> Corp
 
 
 def _load_other(folder: Path) -> list[Document]:
-    """FairytaleQA or SQuAD in a folder; raises NoTrainingData where it holds neither."""
+    """FairytaleQA, SQuAD or MCTest in a folder; raises NoTrainingData where it holds neither."""
     if fairytaleqa.is_in(folder):
         return fairytaleqa.load(folder)
     if squad.is_in(folder):
         return squad.load(folder)
+    if mctest.is_in(folder):
+        return mctest.load(folder)
     raise NoTrainingData(
         f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
-        "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz) or "
+        "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz), "
+        "MCTest (mc160.train.tsv or mc500.train.tsv and their .ans) or "
         "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv)"
     )
 

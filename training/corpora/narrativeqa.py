@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import lzma
 from pathlib import Path
+from typing import Any
 
 from evaluation.benchmarks import narrativeqa
-from training.corpora.corpus import Document, documents_of
+from evaluation.benchmarks.files import DataError
+from text.detokenise import joined
+from training.corpora.corpus import Document, LabelledQuestion, documents_of
 
 SUMMARIES, STORIES = "summaries", "stories"  # of half A of valid
 TRAIN_SUMMARIES, TRAIN_STORIES = "train summaries", "train stories"  # of the training split
@@ -36,6 +41,32 @@ def load_half_a(folder: Path) -> list[Document]:
 def _half_a(folder: Path, setting: str, kind: str) -> list[Document]:
     documents = documents_of(narrativeqa.load(folder, "valid", setting), kind)
     return [document for document in documents if narrativeqa.half(document.name) == "A"]
+
+
+def load_excerpt(folder: Path) -> list[Document]:
+    """The questions of the training split that ``nqa_train60.jsonl.xz`` holds, where it is in the folder.
+
+    A row has the question, its answers, and the sentences of the summary, tokenised. Raises ``DataError`` for
+    a file in another form.
+    """
+    path = folder / "nqa_train60.jsonl.xz"
+    if not path.is_file():
+        return []
+    try:
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        return [_excerpt(row) for row in rows]
+    except (OSError, EOFError, lzma.LZMAError, ValueError, LookupError, TypeError) as error:
+        raise DataError(
+            f"{path} is not in the expected form ({error}); wanted JSON lines, compressed"
+        ) from error
+
+
+def _excerpt(row: dict[str, Any]) -> Document:
+    text = " ".join(joined(sentence.split()) for sentence in row["summary_sentences"])
+    answers = tuple(joined(answer.split()) for answer in row["answers"])
+    question = LabelledQuestion(joined(row["question"].split()), answers)
+    return Document(TRAIN_SUMMARIES, row["document_id"], text, ((0, len(text)),), (question,))
 
 
 def load_train(folder: Path, kind: str) -> list[Document]:

@@ -42,6 +42,13 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         used_as="--reader span:DIR, --reader generate:DIR",
     ),
     ObjectiveSpec(
+        "large",
+        f"{_HERE}.cross_encoder:train",
+        "Train the large cross-encoder: spans and relevance, by adapters beside the backbone mpnet.",
+        settings=f"{_HERE}.cross_encoder_settings:LargeSettings",
+        used_as="--reader span:DIR",
+    ),
+    ObjectiveSpec(
         "rerank",
         f"{_HERE}.cross_encoder:train",
         "Train a cross-encoder for relevance alone.",

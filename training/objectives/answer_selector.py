@@ -14,7 +14,6 @@ import typer
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
 from encoders.cross_encoder import CrossEncoder
-from evaluation.benchmarks.holdout import held_out
 from evaluation.metrics.overlap import rouge_l
 from readers.default.answer_selector import WEIGHTS, AnswerSelector, Logistic, Signals, choose
 from readers.default.auto import AutoReader
@@ -28,8 +27,6 @@ from training.invocation import Invocation
 SECTIONS = "sections"
 MOST = 300  # questions of each kind
 RIGHT = 0.5  # ROUGE-L from which an answer counts as right
-# The first weights of the cross-encoder were trained on the others of the held-out tenth.
-UNSEEN_SHARE = 0.05
 CANDIDATES = 10  # passages that BM25 finds, of which the most relevant are read
 READ = 5
 FOLDS = 5
@@ -62,7 +59,7 @@ def score_candidates(
     sections alone and passages found in the story; summaries are read whole, and of full stories the
     passages found.
     """
-    questions = _unseen_questions(corpus)
+    questions = _held_out_questions(corpus)
     scored = []
     for first in range(0, len(questions), 16):
         part = questions[first : first + 16]
@@ -77,18 +74,11 @@ def score_candidates(
     return scored
 
 
-def _unseen_questions(corpus: Corpus) -> list[tuple[str, Document, LabelledQuestion]]:
+def _held_out_questions(corpus: Corpus) -> list[tuple[str, Document, LabelledQuestion]]:
     """What is read for each question, the document and the question."""
-    names = {document.name for document in (*corpus.train, *corpus.held_out) if document.kind == FAIRYTALES}
-    unseen = held_out(names, UNSEEN_SHARE)
     found: list[tuple[str, Document, LabelledQuestion]] = []
     for kind, readings in _READ_AS.items():
-        documents = [
-            document
-            for document in corpus.held_out
-            if document.kind == kind and (kind != FAIRYTALES or document.name in unseen)
-        ]
-        every = list(iter_questions(documents))
+        every = list(iter_questions([document for document in corpus.held_out if document.kind == kind]))
         every = random.Random(0).sample(every, min(MOST, len(every)))
         found += [(where, document, question) for where in readings for document, question in every]
     return found

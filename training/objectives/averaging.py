@@ -12,11 +12,12 @@ import torch
 import typer
 from safetensors import safe_open
 
+from encoders.adapters import Weights
 from encoders.cross_encoder import WEIGHTS, CrossEncoder
 from encoders.errors import ModelError
 from training.export import Provenance, StartingWeights, Trained, load_start, save_weights, write_card
 from training.invocation import Invocation
-from training.objectives.cross_encoder import DESCRIPTION
+from training.objectives.cross_encoder import description
 from training.validation import reading_scores
 
 Starts = Annotated[
@@ -30,8 +31,8 @@ def train(run: Invocation, *, start: Starts) -> Trained:
         raise typer.BadParameter(f"{len(start)} folder; wanted two or more", param_hint="--start")
     corpus = run.corpus()
     began = time.monotonic()
-    tensors = average([load_start(folder) for folder in start])
-    scores = reading_scores(CrossEncoder(tensors, "mean"), None, corpus.held_out)
+    weights = average([load_start(folder) for folder in start])
+    scores = reading_scores(CrossEncoder(weights, "mean"), None, corpus.held_out)
     settings = [_settings(folder / WEIGHTS) for folder in start]
     seconds = time.monotonic() - began
     made = Provenance(
@@ -42,26 +43,30 @@ def train(run: Invocation, *, start: Starts) -> Trained:
         f"{seconds / 60:.0f} minutes, the runs apart",
         scores,
     )
-    path = save_weights(tensors, run.out / WEIGHTS, {"mean": settings})
-    write_card(path, f"{DESCRIPTION} The mean of the weights of {len(start)} runs.", made)
+    path = save_weights(weights, run.out / WEIGHTS, {"mean": settings})
+    what = description(weights.backbone)
+    write_card(path, weights.backbone, f"{what} The mean of the weights of {len(start)} runs.", made)
     return Trained((path,), seconds, scores)
 
 
-def average(starts: Sequence[StartingWeights]) -> dict[str, torch.Tensor]:
+def average(starts: Sequence[StartingWeights]) -> Weights:
     """The mean of cross-encoders' weights, parameter by parameter (Wortsman et al. 2022, section 2).
 
     Raises ModelError where they do not have the same parameters.
     """
-    encoders = [start.encoder or {} for start in starts]
-    for other in encoders[1:]:
-        if {n: t.shape for n, t in other.items()} != {n: t.shape for n, t in encoders[0].items()}:
+    encoders = [start.encoder for start in starts if start.encoder is not None]
+    shapes = [(one.backbone, {n: t.shape for n, t in one.tensors.items()}) for one in encoders]
+    for other in shapes[1:]:
+        if other != shapes[0]:
             raise ModelError(
                 "the runs have different parameters, so that there is no mean; "
                 "wanted runs of: storyqa train span, of one --rank"
             )
-    return {
-        name: torch.stack([encoder[name].float() for encoder in encoders]).mean(0) for name in encoders[0]
+    means = {
+        name: torch.stack([encoder.tensors[name].float() for encoder in encoders]).mean(0)
+        for name in encoders[0].tensors
     }
+    return Weights(encoders[0].backbone, means)
 
 
 def _settings(path: Path) -> dict[str, object]:

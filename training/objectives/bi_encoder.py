@@ -11,7 +11,8 @@ import numpy as np
 import torch
 import typer
 
-from encoders.backbone import NAME, load_tokenizer
+from encoders.adapters import Weights
+from encoders.backbone import MINILM, load_tokenizer
 from encoders.batches import batches
 from encoders.bi_encoder import LONGEST, WEIGHTS, mean_pool
 from encoders.device import pick_device
@@ -81,7 +82,7 @@ class BiEncoderTask:
         self.device = pick_device()
         torch.manual_seed(settings.seed)
         self._tokenizer = load_tokenizer()
-        self.backbone = TrainableBackbone(settings.rank)
+        self.backbone = TrainableBackbone(MINILM, settings.rank)
         self.backbone.model.to(self.device)
         self._held_out = [document for document in corpus.held_out if document.kind == FAIRYTALES]
         self._drawn = self._draw(corpus)
@@ -171,12 +172,13 @@ def train(run: Invocation, settings: BiEncoderSettings) -> Trained:
 def export(trainer: Trainer[BiEncoderTask], command: str) -> Trained:
     """Write the encoder of the dense retriever and its card."""
     task = trainer.task
+    base = f"`{MINILM.name}` ({MINILM.title})"
     what = (
-        f"The encoder of the dense retriever: `{NAME}` (all-MiniLM-L6-v2) with low-rank adapters of every "
+        f"The encoder of the dense retriever: {base} with low-rank adapters of every "
         "linear map, to be added to its weights."
         if task.backbone.rank
-        else f"The encoder of the dense retriever: the layers of `{NAME}` (all-MiniLM-L6-v2), trained."
+        else f"The encoder of the dense retriever: the layers of {base}, trained."
     )
-    path = save_weights(task.tensors(), trainer.out / WEIGHTS, task.settings)
-    write_card(path, what, Provenance.of(trainer, command))
+    path = save_weights(Weights(MINILM, task.tensors()), trainer.out / WEIGHTS, task.settings)
+    write_card(path, MINILM, what, Provenance.of(trainer, command))
     return Trained((path,), trainer.seconds, trainer.scores)

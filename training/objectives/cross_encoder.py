@@ -12,11 +12,12 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from encoders.adapters import file_hash, overlay
-from encoders.backbone import NAME, WIDTH, base_tensors, load_tokenizer
+from encoders.adapters import Weights, file_hash, overlay
+from encoders.backbone import BACKBONES, MINILM, Backbone, base_tensors, load_tokenizer
 from encoders.batches import batches
-from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate
+from encoders.cross_encoder import WEIGHTS, CrossEncoder, Inputs, collate
 from encoders.device import pick_device
+from encoders.errors import ModelError
 from encoders.windows import Window, Windower
 from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from readers.default.pointer_generator import PointerDecoder
@@ -34,12 +35,8 @@ from training.objectives.cross_encoder_batches import (
 from training.objectives.cross_encoder_losses import relevance_loss, span_loss
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.trainer import Trainer
+from training.unanswerable import Unanswerable
 from training.validation import reading_scores
-
-DESCRIPTION = (
-    f"A cross-encoder: `{NAME}` (all-MiniLM-L6-v2) reading a question beside a passage, with a start and "
-    "an end score for every token and the relevance of every window. Embeddings are the encoder's own."
-)
 
 Start = Annotated[
     Path | None,
@@ -56,8 +53,8 @@ class CrossEncoderTask:
         self,
         settings: CrossEncoderSettings,
         corpus: Corpus,
-        start: Mapping[str, torch.Tensor] | None = None,
-        decoder: Mapping[str, torch.Tensor] | None = None,
+        start: Weights | None = None,
+        decoder: Weights | None = None,
     ) -> None:
         """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder."""
         self._settings = settings
@@ -65,32 +62,36 @@ class CrossEncoderTask:
         self.data = corpus.describe()
         self.device = pick_device()
         torch.manual_seed(settings.seed)
-        start = dict(start or {})
-        layers = overlay({name: tensor for name, tensor in start.items() if not name.startswith("head.")})
+        self.base = BACKBONES[settings.backbone]
+        begun = _begun(self.base, start)
+        layers = overlay(
+            {name: tensor for name, tensor in begun.items() if not name.startswith("head.")},
+            base_tensors(self.base),
+        )
         self._layers = layers
-        self.backbone = TrainableBackbone(settings.rank, layers if settings.rank else None)
+        self.backbone = TrainableBackbone(self.base, settings.rank, layers if settings.rank else None)
         if not settings.rank:
             self.backbone.begin_with(layers)
         if settings.frozen:
             self.backbone.model.requires_grad_(False)
         self.backbone.model.to(self.device)
-        self.head = torch.nn.Linear(WIDTH, 3)
+        self.head = torch.nn.Linear(self.base.width, 3)
         torch.nn.init.normal_(self.head.weight, std=0.02)
         torch.nn.init.zeros_(self.head.bias)
         for name in ("weight", "bias"):
-            known = start.get(f"head.{name}")
+            known = begun.get(f"head.{name}")
             if known is not None:  # the first readers had no relevance
                 getattr(self.head, name).data[: len(known)] = known.float()
         self.head.to(self.device)
-        self.decoder = PointerDecoder.from_backbone(settings.copies)
-        if decoder is not None:
-            self.decoder.load_state_dict({name: tensor.float() for name, tensor in decoder.items()})
-        self.decoder.to(self.device)
-        self.windower = Windower(load_tokenizer(), overlap=128)
+        self.decoder = _decoder(settings, self.base, decoder)
+        if self.decoder is not None:
+            self.decoder.to(self.device)
+        self.windower = Windower(load_tokenizer(self.base), overlap=128)
         self._sampling = Sampling(settings.distractors, settings.marginal)
         # What a frozen encoder says of a window is computed once: about 0.8 kB a token.
         self._states: dict[tuple[int, ...], torch.Tensor] = {}
         self._order = draw_questions(corpus, settings)
+        self._unanswerable = Unanswerable(corpus.train)
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
 
@@ -99,7 +100,7 @@ class CrossEncoderTask:
         found = []
         if not self._settings.frozen:
             found.append(([*self.backbone.parameters(), *self.head.parameters()], self._settings.rate))
-        if self._settings.generate_weight:
+        if self.decoder is not None:
             found.append((list(self.decoder.parameters()), self._settings.decoder_rate))
         return found
 
@@ -123,32 +124,39 @@ class CrossEncoderTask:
         """An example; with a frozen encoder always the same one, its states known by then."""
         if self._settings.frozen:
             rng = random.Random(f"{self._settings.seed}/{document.kind}/{document.name}/{question.text}")
-        return sample_example(document, question, self._sampling, rng)
+        example = sample_example(document, question, self._sampling, rng)
+        chance = rng.random()
+        if example is None or chance >= self._settings.elsewhere + self._settings.renamed:
+            return example
+        if chance < self._settings.elsewhere:
+            return self._unanswerable.of_another_document(document, question, rng) or example
+        return self._unanswerable.about_somebody_else(document, example, rng) or example
 
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         settings = self._settings
-        ids, types, mask = (None if t is None else t.to(self.device) for t in collate(batch.windows))
-        assert ids is not None
+        inputs = self._inputs(batch.windows)
         if settings.frozen:
             hidden = self._known_states(batch.windows)
         else:
-            hidden = self.backbone.model(
-                input_ids=ids, token_type_ids=types, attention_mask=mask
-            ).last_hidden_state
+            hidden = self.backbone.model(**inputs.named).last_hidden_state
         found: dict[str, torch.Tensor] = {}
         if not settings.frozen:
             start, end, relevance = self.head(hidden).unbind(-1)
-            context = context_mask(batch.windows, ids)
+            context = context_mask(batch.windows, inputs.ids)
             if settings.span_weight:
                 found["span"] = settings.span_weight * span_loss(start, end, context, batch.rows, batch.spans)
             if settings.relevance_weight:
                 found["relevance"] = settings.relevance_weight * relevance_loss(
                     relevance[:, 0], batch.rows, batch.right
                 )
-        if settings.generate_weight:
-            found["generate"] = settings.generate_weight * self._generate_loss(batch, hidden, ids)
+        if self.decoder is not None:
+            loss = self._generate_loss(self.decoder, batch, hidden, inputs.ids)
+            found["generate"] = settings.generate_weight * loss
         return found
+
+    def _inputs(self, windows: Sequence[Window]) -> Inputs:
+        return collate(windows, self.base.pad, self.base.typed).to(self.device)
 
     @torch.no_grad()
     def _known_states(self, windows: Sequence[Window]) -> torch.Tensor:
@@ -156,20 +164,19 @@ class CrossEncoderTask:
         keys = [tuple(window.ids) for window in windows]
         new = {key: window for key, window in zip(keys, windows, strict=True) if key not in self._states}
         if new:
-            ids, types, mask = (None if t is None else t.to(self.device) for t in collate(list(new.values())))
-            hidden = self.backbone.model(input_ids=ids, token_type_ids=types, attention_mask=mask)
-            for key, row in zip(new, hidden.last_hidden_state, strict=True):
+            hidden = self.backbone.model(**self._inputs(list(new.values())).named).last_hidden_state
+            for key, row in zip(new, hidden, strict=True):
                 self._states[key] = row[: len(key)].half().cpu()
         rows = [self._states[key] for key in keys]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device).float()
 
     def _generate_loss(
-        self, batch: CrossEncoderBatch, hidden: torch.Tensor, ids: torch.Tensor
+        self, decoder: PointerDecoder, batch: CrossEncoderBatch, hidden: torch.Tensor, ids: torch.Tensor
     ) -> torch.Tensor:
         """-log P of the answers' tokens, mean over the answers that the passages hold."""
         answerable = [i for i, right in enumerate(batch.right) if right]
         if not answerable:
-            return self.decoder.bias.sum() * 0  # nothing to learn from, yet something to step by
+            return decoder.bias.sum() * 0  # nothing to learn from, yet something to step by
         lengths = [len(window.ids) for window in batch.windows]
         context = context_mask(batch.windows, ids)
         states, tokens, copied = [], [], []
@@ -181,7 +188,7 @@ class CrossEncoderTask:
         pad = torch.nn.utils.rnn.pad_sequence
         memory_ids = pad(tokens, batch_first=True)
         mask = pad([torch.ones_like(t, dtype=torch.bool) for t in tokens], batch_first=True)
-        memory = self.decoder.memory(
+        memory = decoder.memory(
             pad(states, batch_first=True), memory_ids, mask, pad(copied, batch_first=True)
         )
         answers = [torch.tensor(batch.answers[i], device=self.device) for i in answerable]
@@ -189,54 +196,82 @@ class CrossEncoderTask:
         real = pad([torch.ones_like(a, dtype=torch.bool) for a in answers], batch_first=True)
         begins = ids[0, 0].expand(len(answers), 1)
         words = self.backbone.model.embeddings.word_embeddings.weight
-        step = self.decoder(torch.cat([begins, targets[:, :-1]], 1), memory, words)
+        step = decoder(torch.cat([begins, targets[:, :-1]], 1), memory, words)
         log_probability = step.log_probability(targets, memory_ids)
         loss: torch.Tensor = -(log_probability * real).sum() / real.sum()
         return loss
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
-        tensors = {name: tensor.cpu().clone() for name, tensor in self.tensors().items()}
-        decoder = copy.deepcopy(self.decoder) if self._settings.generate_weight else None
-        return reading_scores(CrossEncoder(tensors, "training"), decoder, self._held_out)
+        weights = self.weights()
+        copied = {name: tensor.cpu().clone() for name, tensor in weights.tensors.items()}
+        encoder = CrossEncoder(Weights(weights.backbone, copied), "training")
+        return reading_scores(encoder, copy.deepcopy(self.decoder), self._held_out)
 
-    def tensors(self) -> dict[str, torch.Tensor]:
-        """The weights of the cross-encoder and its heads."""
+    def weights(self) -> Weights:
+        """Those of the cross-encoder and its heads."""
         trained = self.backbone.tensors()
         if self._layers and (self._settings.rank or self._settings.frozen):
             # What the run began with is a part of what it leaves; adapters are added to it.
             adapters = {name: tensor.cpu() for name, tensor in trained.items()}
-            trained = {**self._layers, **overlay(adapters, {**base_tensors(), **self._layers})}
-        return {
-            **trained,
-            "head.weight": self.head.weight.detach(),
-            "head.bias": self.head.bias.detach(),
-        }
+            trained = {**self._layers, **overlay(adapters, {**base_tensors(self.base), **self._layers})}
+        head = {"head.weight": self.head.weight.detach(), "head.bias": self.head.bias.detach()}
+        return Weights(self.base, {**trained, **head})
 
-    def decoder_tensors(self) -> dict[str, torch.Tensor]:
-        """The weights of the decoder."""
-        return dict(self.decoder.state_dict())
+
+def description(base: Backbone) -> str:
+    """What a card says that the weights beside a backbone are."""
+    return (
+        f"A cross-encoder: `{base.name}` ({base.title}) reading a question beside a passage, with a "
+        "start and an end score for every token and the relevance of every window. Embeddings are the "
+        "encoder's own."
+    )
+
+
+def _begun(base: Backbone, start: Weights | None) -> Mapping[str, torch.Tensor]:
+    """The weights that a run begins with, if any; raises ModelError for another backbone's."""
+    if start is None:
+        return {}
+    if start.backbone != base:
+        raise ModelError(
+            f"the weights to start from stand beside {start.backbone.name}; wanted some beside {base.name}"
+        )
+    return start.tensors
+
+
+def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | None) -> PointerDecoder | None:
+    """The decoder to train, where one is."""
+    if not settings.generate_weight:
+        return None
+    if base != MINILM:
+        raise ValueError(f"a decoder beside {base.name}; there is one beside {MINILM.name} alone")
+    decoder = PointerDecoder.from_backbone(settings.copies)
+    if start is not None:
+        decoder.load_state_dict({name: tensor.float() for name, tensor in start.tensors.items()})
+    return decoder
 
 
 def train(run: Invocation, settings: CrossEncoderSettings, *, start: Start = None) -> Trained:
-    """See ``storyqa train span``, ``rerank`` and ``generate``."""
+    """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
     corpus = run.corpus()
     began = load_start(start)
     settings = replace(settings, start=began.sha256)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder)
-    return export(run.train(task), run.command)
+    return export(run.train(task, validations=8), run.command)
 
 
 def export(trainer: Trainer[CrossEncoderTask], command: str) -> Trained:
     """Write the cross-encoder and, where it was trained, the decoder, with their cards."""
     task, made = trainer.task, Provenance.of(trainer, command)
-    paths = [save_weights(task.tensors(), trainer.out / WEIGHTS, task.settings)]
-    write_card(paths[0], DESCRIPTION, made)
-    if task.settings["generate_weight"]:
-        paths.append(save_weights(task.decoder_tensors(), trainer.out / DECODER_WEIGHTS, task.settings))
+    base = task.base
+    paths = [save_weights(task.weights(), trainer.out / WEIGHTS, task.settings)]
+    write_card(paths[0], base, description(base), made)
+    if task.decoder is not None:
+        written = Weights(base, task.decoder.state_dict())
+        paths.append(save_weights(written, trainer.out / DECODER_WEIGHTS, task.settings))
         what = (
             f"A pointer-generator's decoder over the states of the cross-encoder `{WEIGHTS}` "
             f"(SHA-256 `{file_hash(paths[0])}`)."
         )
-        write_card(paths[1], what, made)
+        write_card(paths[1], base, what, made)
     return Trained(tuple(paths), trainer.seconds, trainer.scores)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import torch
 
-from encoders.backbone import load_tokenizer
 from encoders.windows import Window
-from readers.default.pointer_generator import LONGEST
+from readers.default.pointer_generator import answer_tokens
 from training.context_sampling import Example
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
-from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.corpora.mctest import CHILDRENS_STORIES
+from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 
@@ -28,6 +28,8 @@ def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple
     for kind, passes in (
         (FAIRYTALES, settings.fairytales),
         (SUMMARIES, settings.summaries),
+        (TRAIN_SUMMARIES, settings.summaries),
+        (CHILDRENS_STORIES, settings.mctest),
         (STORIES, settings.stories),
     ):
         order += list(iter_questions(corpus.of(kind))) * passes
@@ -72,8 +74,7 @@ def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Ran
         batch.windows.extend(windows)
         batch.spans.append(target_tokens(example, windows))
         batch.right.append(_right_rows(example, windows, batch.spans[-1]))
-        # What stands before an answer begins is [CLS]: it is no token of it, the [SEP] at the end is.
-        batch.answers.append(load_tokenizer().encode(rng.choice(example.answers)).ids[1:][-LONGEST:])
+        batch.answers.append(answer_tokens(rng.choice(example.answers)))
     return batch
 
 

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from encoders.backbone import MINILM, MPNET
 from training.objectives.options import Rank, Seed
 
 Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
 Stories = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's full stories.")]
 Articles = Annotated[int, typer.Option(min=0, help="How many questions of SQuAD to see.")]
+Mctest = Annotated[int, typer.Option(min=0, help="Passes over MCTest.")]
+Rate = Annotated[float, typer.Option(help="The highest learning rate.")]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
 
@@ -21,18 +24,23 @@ class CrossEncoderSettings:
     """What a run depends on, beside its data.
 
     ``fairytales``, ``summaries`` and ``stories`` say how often a question of each kind is seen,
-    ``articles`` how many of SQuAD's are; the weights are those of the losses, 0 leaves one out. ``rank``
-    is that of adapters beside the encoder's layers, 0 trains the layers themselves, and ``frozen`` none
-    of the encoder. ``start`` is the SHA-256 of the weights that the run began with. ``examples`` ends
-    the run after so many.
+    ``articles`` how many of SQuAD's are; of ``elsewhere`` and ``renamed`` shares of them the question is
+    asked of another document, or a name in it replaced. The weights are those of the losses, 0 leaves one
+    out. ``rank`` is that of adapters beside the encoder's layers, 0 trains the layers themselves, and
+    ``frozen`` none of the encoder. ``start`` is the SHA-256 of the weights that the run began with.
+    ``examples`` ends the run after so many.
     """
 
     seed: Seed = 13
+    backbone: str = MINILM.name
     fairytales: Fairytales = 1
     summaries: Summaries = 1
     stories: Stories = 1
     articles: Articles = 2_500
-    rate: float = 6e-5
+    mctest: Mctest = 1
+    elsewhere: float = 0.0
+    renamed: float = 0.0
+    rate: Rate = 6e-5
     decoder_rate: float = 4e-4
     rank: Rank = 0
     frozen: bool = False
@@ -79,3 +87,25 @@ class GenerateSettings(CrossEncoderSettings):
     generate_weight: float = 1.0
     distractors: bool = True
     marginal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LargeSettings(CrossEncoderSettings):
+    """Spans and relevance on the large backbone, by adapters that may be shipped.
+
+    Chunks are small: on a CPU 256 of its questions take ten minutes, which a run that is stopped would lose.
+    """
+
+    backbone: str = MPNET.name
+    fairytales: Fairytales = 2
+    summaries: Summaries = 2
+    articles: Articles = 22_000
+    elsewhere: float = 0.05
+    renamed: float = 0.05
+    rate: Rate = 3e-4
+    rank: Rank = 32
+    generate_weight: float = 0.0
+    distractors: bool = True
+    marginal: bool = True
+    copies: bool = True
+    chunk: int = 64

@@ -15,6 +15,8 @@ from readers.external.huggingface.pretrained import load_pretrained
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+PAD = 0  # any token: the mask hides it
+
 
 class QuestionAnsweringEncoder:
     """Start and end scores of a model for extractive question answering; it knows no relevance.
@@ -22,12 +24,12 @@ class QuestionAnsweringEncoder:
     ``version`` is the model's folder or hub name: one process loads it once.
     """
 
-    def __init__(self, model: Any, tokenizer: Tokenizer, types: bool, longest: int, version: str) -> None:
-        """``types`` says whether the model is told the segments apart; it reads ``longest`` tokens."""
+    def __init__(self, model: Any, tokenizer: Tokenizer, typed: bool, longest: int, version: str) -> None:
+        """``typed`` says whether the model is told the segments apart; it reads ``longest`` tokens."""
         self.version = version
         self._device = pick_device()
         self._model = model.to(self._device, pick_dtype(self._device))
-        self._types = types
+        self._typed = typed
         self._windows = Windower(tokenizer, longest, longest // 3)
 
     @classmethod
@@ -43,8 +45,8 @@ class QuestionAnsweringEncoder:
             int(tokenizer.model_max_length),
             int(getattr(model.config, "max_position_embeddings", LONGEST)),
         )
-        types = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
-        return cls(model, tokenizer.backend_tokenizer, types, longest, name)
+        typed = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
+        return cls(model, tokenizer.backend_tokenizer, typed, longest, name)
 
     def encode(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[EncodedPassage]]:
         """See ``CrossEncoder.encode``; every relevance is 0, and states have width 0."""
@@ -54,14 +56,9 @@ class QuestionAnsweringEncoder:
         windows = [window for of_passage in cut for window in of_passage]
         found: dict[int, EncodedWindow] = {}
         for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS[self._device.type]):
-            ids, types, mask = collate([windows[i] for i in batch])
-            segments = {"token_type_ids": types.to(self._device)} if self._types else {}
+            inputs = collate([windows[i] for i in batch], PAD, self._typed).to(self._device)
             with torch.inference_mode():
-                output = self._model(
-                    input_ids=ids.to(self._device),
-                    attention_mask=None if mask is None else mask.to(self._device),
-                    **segments,
-                )
+                output = self._model(**inputs.named)
             scores = torch.stack([output.start_logits, output.end_logits], -1).float().cpu().numpy()
             for row, i in enumerate(batch):
                 context = slice(windows[i].first, windows[i].first + len(windows[i].offsets))
