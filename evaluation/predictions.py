@@ -95,7 +95,9 @@ class PredictionFile:
             )
             self._path.write_bytes(whole)
         try:
-            return [_parse(json.loads(line)) for line in whole.decode("utf-8", "surrogatepass").splitlines()]
+            # By newlines alone: str.splitlines parts at what may stand in a question, U+2028 or U+0085.
+            lines = whole.decode("utf-8", "surrogatepass").split("\n")[:-1]
+            return [_parse(json.loads(line)) for line in lines]
         except (ValueError, TypeError, KeyError) as error:
             raise RunMismatch(
                 f"{self._path} is damaged ({error}); begin anew with --force, or choose another --out"

@@ -19,6 +19,7 @@ from evaluation.systems import (
     RetrievedPassages,
     System,
 )
+from evaluation.versions import code_version, encoder_version, retriever_version
 from readers import READERS, spec_of
 from readers.reading import Reader
 from text.errors import StoryQAError
@@ -78,6 +79,9 @@ def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
         "retriever": options.retriever if benchmark.retrieved else None,
         "reader": options.reader,
         "reader_version": reader.version,
+        "retriever_version": retriever_version(options.retriever) if benchmark.retrieved else None,
+        "encoder_version": encoder_version() if benchmark.retrieved else None,
+        "code_version": code_version(),
         "k": options.k if benchmark.retrieved else None,
         "limit": options.limit,
         "seed": options.seed,

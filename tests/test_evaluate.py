@@ -13,8 +13,11 @@ import folktales
 import pytest
 from chat_server import chatting, says
 
+from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks import BENCHMARKS, fairytaleqa
 from evaluation.benchmarks.benchmark import sample
+from evaluation.predictions import Prediction, PredictionFile
+from evaluation.versions import retriever_version
 from service.cli import run
 
 SCORES = ("rouge_l", "bleu_1", "bleu_4", "meteor", "f1", "exact_match", "mrr", "retrieval_mrr")
@@ -174,6 +177,58 @@ def test_another_run_in_the_folder_is_refused_and_thrown_away_by_force(evaluate:
     assert "--force" in error
     assert evaluate("fairytaleqa", "--limit", "4", "--force") == 0
     assert len(evaluate.predictions()) == 4
+
+
+@pytest.mark.parametrize(
+    "version", ["reader_version", "retriever_version", "encoder_version", "code_version"]
+)
+def test_a_run_of_other_versions_is_not_gone_on_with(evaluate: Evaluation, version: str) -> None:
+    options = ("--setting", "stories", "--retriever", "bm25", "--limit", "3")
+    assert evaluate("fairytaleqa", *options) == 0
+    evaluate.printed()
+    path = evaluate.out / "run.json"
+    recorded = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**recorded, version: "older"}), "utf-8")
+    assert evaluate("fairytaleqa", *options) == 2
+    assert f"{version} was 'older', now {recorded[version]!r}" in evaluate.printed()[1]
+    path.write_text(json.dumps(recorded), "utf-8")
+    assert evaluate("fairytaleqa", *options) == 0
+
+
+def test_the_versions_are_those_of_what_plays_a_part(evaluate: Evaluation) -> None:
+    assert evaluate("fairytaleqa", "--limit", "1") == 0
+    recorded = json.loads((evaluate.out / "run.json").read_bytes())
+    assert len(recorded["code_version"]) == 12
+    assert recorded["retriever_version"] is None is recorded["encoder_version"]
+    assert retriever_version("rerank") == load_crossencoder().version
+    assert retriever_version("bm25") is None
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c", "\r"])
+def test_a_run_is_gone_on_with_whatever_parts_lines_in_its_questions(tmp_path: Path, separator: str) -> None:
+    predictions = [
+        Prediction(
+            id=f"{number}",
+            story="story",
+            kind=None,
+            question=f"Who{separator}was it?",
+            references=(f"Osk{separator}",),
+            prediction=f"{separator}Osk",
+            confidence=0.5,
+            book="book",
+            start=None,
+            end=None,
+            evidence_right=None,
+            passages=((0, 9),),
+            gold_read=None,
+            first_gold=None,
+            reciprocal_rank=None,
+            scores={"rouge_l": 0.5},
+        )
+        for number in range(3)
+    ]
+    PredictionFile(tmp_path, {"seed": 1}).append(predictions)
+    assert PredictionFile(tmp_path, {"seed": 1}).predictions == predictions
 
 
 def test_predictions_of_an_unknown_run_are_not_taken_up(evaluate: Evaluation) -> None:

@@ -63,7 +63,7 @@ def _read(stories: Path, answers: Path) -> list[tuple[Book, list[Question]]]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text("utf-8").splitlines()
+        return [line for line in path.read_text("utf-8").split("\n") if line]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); expected there: {_LAYOUT}") from error
 
