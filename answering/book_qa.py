@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from answering.ask import ANSWERABLE, Ask, before_offset
-from answering.citing import Candidate, CitedAnswer, Evidence, PassageRead, evidence_of, passages_read
+from answering.citing import (
+    Candidate,
+    CitedAnswer,
+    Evidence,
+    PassageRead,
+    also_evidence_of,
+    evidence_of,
+    passages_read,
+)
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.open_books import OpenBooks, configured_reader
 from indexing.errors import IndexMismatch
@@ -233,6 +241,7 @@ class BookQA:
                 answer.confidence,
                 evidence_of(answer, found.reading, found.in_story_order, found.index, found.before),
                 answer.note,
+                also_evidence_of(answer, found.in_story_order, found.index, found.before),
             )
             for answer in answers
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from indexing.book import Chapter, Passage
 from indexing.index import BookIndex
 from readers.attribution import nearest_sentence
-from readers.reading import Answer, Reading
+from readers.reading import Answer, Reading, Span
 from retrieval.hits import Hit
 from text.sentences import sentence_spans
 
@@ -40,13 +40,15 @@ class Evidence:
 class Candidate:
     """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated.
 
-    ``note`` is what the reader has to say of it, such as that a citation was made up.
+    ``also`` are other places that answer the same, in story order. ``note`` is what the reader has to say of
+    it, such as that a citation was made up.
     """
 
     text: str
     confidence: float
     evidence: Evidence | None
     note: str | None = None
+    also: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,25 @@ def evidence_of(
     ``read[i]`` is the passage whose text ``reading.passages[i]`` is.
     """
     span = answer.span or answer.support
-    if span is not None:
-        place = (span.passage, span.start, span.end)
-    else:
+    if span is None:
         nearest = nearest_sentence(reading.passages, answer.text, reading.question)
         if nearest is None:
             return None
-        place = nearest
-    passage = read[place[0]].passage
-    return cite(index, passage, passage.start + place[1], passage.start + place[2], before)
+        span = Span(*nearest)
+    return _cite_span(span, read, index, before)
+
+
+def also_evidence_of(
+    answer: Answer, read: Sequence[Hit], index: BookIndex, before: int | None
+) -> tuple[Evidence, ...]:
+    """The other places that answer the same, in story order; ``read`` as for ``evidence_of``."""
+    places = sorted(answer.also, key=lambda span: (span.passage, span.start, span.end))
+    return tuple(_cite_span(span, read, index, before) for span in places)
+
+
+def _cite_span(span: Span, read: Sequence[Hit], index: BookIndex, before: int | None) -> Evidence:
+    passage = read[span.passage].passage
+    return cite(index, passage, passage.start + span.start, passage.start + span.end, before)
 
 
 def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int | None = None) -> Evidence:

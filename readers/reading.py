@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from text.equal_answers import answer_key
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -60,8 +62,9 @@ class Answer:
 
     ``score`` orders the answers of one reading; ``confidence`` in [0, 1] compares across readings.
     The support is the sentence or passage that most of the text was copied from or attended to, or
-    the one that the model cited; None where ``span`` says it, or where nobody can. ``note`` is what
-    whoever reads the answer must be told of it, a sentence without its full stop.
+    the one that the model cited; None where ``span`` says it, or where nobody can. ``also`` are
+    other places that answer the same (``merged``). ``note`` is what whoever reads the answer must be
+    told of it, a sentence without its full stop.
     """
 
     text: str
@@ -70,6 +73,7 @@ class Answer:
     span: Span | None
     support: Span | None = None
     note: str | None = None
+    also: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.confidence <= 1.0:
@@ -100,7 +104,8 @@ class Reader(Protocol):
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.
 
         Where an answer has a span, its text is exactly ``passages[span.passage][span.start:span.end]``,
-        and no two spans of one reading overlap. A support lies inside its passage too.
+        and no two spans of one reading overlap. A support lies inside its passage too. No two answers
+        to one reading are equal (``text.equal_answers``).
         """
 
 
@@ -110,6 +115,40 @@ class Ranker(Reader, Protocol):
     @abstractmethod
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """One score per candidate, larger is better: log-probability or similarity."""
+
+
+def merged(answers: Iterable[Answer], n_best: int) -> list[Answer]:
+    """The first ``n_best`` answers that differ, each with the places of those that are equal to it.
+
+    The sentence that a written answer rests on is no other place where it holds a span already.
+    """
+    first: dict[str, Answer] = {}
+    places: dict[str, list[Span]] = defaultdict(list)
+    for answer in answers:
+        key = answer_key(answer.text)
+        place = answer.span or answer.support
+        if key not in first:
+            first[key] = answer
+        elif place is not None:
+            places[key].append(place)
+        places[key] += answer.also
+    return [
+        replace(answer, also=_others(answer, places[key])) for key, answer in list(first.items())[:n_best]
+    ]
+
+
+def _others(answer: Answer, places: Iterable[Span]) -> tuple[Span, ...]:
+    """The places that overlap neither the answer's own nor one another; the first of those that do."""
+    own = answer.span or answer.support
+    found = [] if own is None else [own]
+    for place in places:
+        if not any(_overlap(place, other) for other in found):
+            found.append(place)
+    return tuple(found if own is None else found[1:])
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.passage == other.passage and one.start < other.end and other.start < one.end
 
 
 class PassageEncoder(Protocol):

@@ -24,7 +24,7 @@ _EVIDENCE = {
 }
 _PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
-_CANDIDATE = {"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE, "note": None}
+_CANDIDATE = {"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE, "note": None, "also": []}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
@@ -96,6 +96,7 @@ class CandidateOut(BaseModel):
     confidence: float
     evidence: EvidenceOut | None
     note: str | None = _NOTE
+    also: list[EvidenceOut] = Field(description="Other places that answer the same, in story order.")
 
 
 class PassageOut(BaseModel):

@@ -33,6 +33,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         lines.append(Text("nothing in what was read supports an answer", style="dim"))
     else:
         lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence), style="dim")]
+        lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also)]
     others = [candidate for candidate in cited.candidates[1:] if candidate.text]
     if others:
         lines += [Text(), Text("or", style="dim")]
@@ -41,6 +42,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         lines += _note_lines(other.note, indent=6)
         if other.evidence is not None:
             lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
+        lines += _also_lines(other.also, indent=6)
     return Panel(Group(*lines), padding=(0, 1))
 
 
@@ -51,6 +53,10 @@ def _answer_line(text: str, confidence: float) -> Text:
 
 def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
     return [] if note is None else [Text(f"{' ' * indent}note: {_one_line(note)}", style="yellow")]
+
+
+def _also_lines(also: Sequence[Evidence], indent: int = 0) -> list[Text]:
+    return [Text(f"{' ' * indent}also: {_place(place)}", style="dim") for place in also]
 
 
 def _sentence(evidence: Evidence, plain: bool) -> Text:

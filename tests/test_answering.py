@@ -20,6 +20,7 @@ from indexing.store import IndexStore
 from readers.attribution import nearest_sentence
 from readers.reading import Answer, Span
 from retrieval import RETRIEVERS
+from text.equal_answers import answer_key
 from text.registry import UnknownName
 
 ASKS = [Ask(book, question, k=3, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
@@ -32,7 +33,12 @@ def qa(shelf_store: IndexStore) -> BookQA:
 
 def places(cited: CitedAnswer) -> list[Evidence]:
     """Every place an answer cites."""
-    return [candidate.evidence for candidate in cited.candidates if candidate.evidence is not None]
+    return [
+        place
+        for candidate in cited.candidates
+        for place in (candidate.evidence, *candidate.also)
+        if place is not None
+    ]
 
 
 def untimed(cited: CitedAnswer) -> CitedAnswer:
@@ -50,6 +56,21 @@ def test_answer_cites_the_place_in_the_book(qa: BookQA, retriever: str) -> None:
             assert candidate.evidence is not None
             assert text[candidate.evidence.start : candidate.evidence.end] == candidate.text
             assert candidate.evidence.text == candidate.text
+
+
+def test_equal_answers_are_one_with_all_their_places(tmp_path: Path) -> None:
+    text = "Irene kept the key. " * 3 + "Nobody else had it. " + "It was Irene. " * 2
+    store = IndexStore(tmp_path)
+    build_book(Book("irene", "Irene", text, "irene.txt"), BuildSettings(words=12), store)
+    cited = BookQA(store).answer(Ask("irene", "Who kept the key?", k=3, n_best=5))
+    keys = [answer_key(candidate.text) for candidate in cited.candidates]
+    assert len(keys) == len(set(keys))
+    irene = cited.candidates[keys.index("irene")]
+    assert irene.evidence is not None
+    found = [irene.evidence, *irene.also]
+    assert len({(place.start, place.end) for place in found}) == len(found) > 1
+    assert list(irene.also) == sorted(irene.also, key=lambda place: place.start)
+    assert {answer_key(text[place.start : place.end]) for place in found} == {"irene"}
 
 
 def test_the_sentence_holds_the_evidence_and_is_the_books_own(qa: BookQA) -> None:

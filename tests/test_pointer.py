@@ -7,6 +7,8 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from encoders.backbone import base_tensors, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
@@ -21,6 +23,7 @@ from readers.default.pointer_generator import (
     Step,
     answer_tokens,
 )
+from readers.default.wording import Continuations, Wording
 from readers.reading import Reading
 
 PASSAGES = (
@@ -130,9 +133,11 @@ def test_without_the_copy_mechanism_everything_is_generated() -> None:
 
 
 class _Babbler(PointerDecoder):
-    """Says three words with probabilities that depend on the word before alone."""
+    """Says four words with probabilities that depend on the word before alone."""
 
-    TABLE = torch.tensor([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3], [0.7, 0.2, 0.1]])
+    TABLE = torch.tensor(
+        [[0.1, 0.4, 0.3, 0.2], [0.3, 0.2, 0.4, 0.1], [0.2, 0.4, 0.3, 0.1], [0.1, 0.5, 0.3, 0.1]]
+    )
 
     def forward(
         self, tokens: torch.Tensor, memory: Memory, words: torch.Tensor, past: Past | None = None
@@ -145,16 +150,20 @@ class _Babbler(PointerDecoder):
 
 def test_beams_wide_enough_find_the_best_answers_of_all() -> None:
     babbler = _Babbler()
-    end, begin = 0, 2
+    end, begin = 0, 3
     memory = _memory(babbler, 2, 4)
     memory = Memory(
         torch.zeros_like(memory.ids), memory.mask, memory.copied, memory.keys, memory.values, memory.pointed
     )
-    found = beam_search(babbler, memory, torch.zeros(3, WIDTH), begin, end, beams=8)
+    wording = Wording([], Continuations(frozenset(), torch.zeros(4, dtype=torch.bool)))
+    found = beam_search(babbler, memory, torch.zeros(4, WIDTH), [wording] * 2, begin, end, beams=8)
     table = _Babbler.TABLE
     everything = {}
     for length in range(1, 9):
-        for tokens in itertools.product([1], repeat=length):  # word 2 begins answers and stands in none
+        for tokens in itertools.product([1, 2], repeat=length):  # word 3 begins answers and stands in none
+            pairs = list(itertools.pairwise(tokens))
+            if len(set(pairs)) < len(pairs) or any(a == b for a, b in pairs):
+                continue
             path = (begin, *tokens, end)
             log_p = sum(math.log(float(table[a, b])) for a, b in itertools.pairwise(path))
             everything[tokens] = log_p / (length + 1) ** LENGTH_PENALTY
@@ -217,3 +226,59 @@ def test_a_long_answer_keeps_its_beginning_and_its_end_token() -> None:
         assert len(tokens) == min(count + 1, LONGEST)
         whole = load_tokenizer().encode(" ".join(words)).ids
         assert tokens == [*whole[1 : len(tokens)], whole[-1]]
+
+
+PIECES = {"[SEP]": 0, "lo": 1, "##va": 2, "##ge": 3, "the": 4, "well": 5, "##ll": 6}
+CONTINUATIONS = Continuations(
+    frozenset(id for piece, id in PIECES.items() if piece.startswith("##")),
+    torch.tensor([piece.startswith("##") for piece in PIECES]),
+)
+ANSWERS = st.lists(st.sampled_from(sorted(set(PIECES.values()) - {0})), max_size=9)
+
+
+def _words_of(tokens: list[int]) -> list[tuple[int, ...]]:
+    words: list[list[int]] = []
+    for token in tokens:
+        if token in CONTINUATIONS.ids and words:
+            words[-1].append(token)
+        else:
+            words.append([token])
+    return [tuple(word) for word in words]
+
+
+def _may_be_written(wording: Wording, tokens: list[int]) -> bool:
+    for n, token in enumerate([*tokens, PIECES["[SEP]"]]):
+        log_p = torch.zeros(len(PIECES))
+        wording.forbid(tokens[:n], log_p)
+        if log_p[token] < 0:
+            return False
+    return True
+
+
+@given(ANSWERS, ANSWERS)
+def test_what_may_be_written_has_no_word_of_pieces_that_is_not_read(
+    read: list[int], written: list[int]
+) -> None:
+    words = _words_of(written)
+    if _may_be_written(Wording(read, CONTINUATIONS), written):
+        assert all(len(word) == 1 or word in _words_of(read) for word in words)
+        assert all(word[0] not in CONTINUATIONS.ids for word in words)
+        assert all(one != other for one, other in itertools.pairwise(words) if len(one) == len(other) == 1)
+
+
+@given(ANSWERS)
+def test_whatever_is_read_may_be_written_once(read: list[int]) -> None:
+    whole = [word for word in _words_of(read) if word[0] not in CONTINUATIONS.ids]
+    for word in whole:
+        assert _may_be_written(Wording(read, CONTINUATIONS), list(word))
+
+
+def test_a_name_is_not_made_up_and_a_word_not_said_over_and_over() -> None:
+    lo, va, ge, the, well = (PIECES[piece] for piece in ("lo", "##va", "##ge", "the", "well"))
+    wording = Wording([the, lo, va, ge, well], CONTINUATIONS)
+    assert _may_be_written(wording, [the, lo, va, ge, well])
+    assert not _may_be_written(wording, [lo, va])  # broken off
+    assert not _may_be_written(wording, [lo, va, va, ge, ge])
+    assert not _may_be_written(wording, [well, well])
+    assert not _may_be_written(wording, [the, well, the, well])
+    assert _may_be_written(wording, [the, well, lo, the, lo])

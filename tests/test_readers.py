@@ -16,6 +16,7 @@ import pytest
 from encoders.errors import ModelError
 from readers import READERS, kind_of, open_reader, spec_of
 from readers.reading import Answer, NeedsReferences, Reading
+from text.equal_answers import answer_key
 from text.registry import resolve
 
 FERRY = (
@@ -119,6 +120,15 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
         if answer.span is not None:
             passage = reading.passages[answer.span.passage]
             assert answer.text == passage[answer.span.start : answer.span.end]
+    keys = [answer_key(answer.text) for answer in answers]
+    assert len(keys) == len(set(keys))
+    for answer in answers:
+        for place in answer.also:
+            assert place.end <= len(reading.passages[place.passage])
+            assert place != (answer.span or answer.support)
+            if answer.span is not None:
+                there = reading.passages[place.passage][place.start : place.end]
+                assert answer_key(answer.text) in answer_key(there)
     spans = [answer.span for answer in answers if answer.span is not None]
     for one, other in combinations(spans, 2):
         assert one.passage != other.passage or one.end <= other.start or other.end <= one.start

@@ -6,13 +6,12 @@ tokens of ``text.tokens``; F1 and exact match are SQuAD's.
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from text.equal_answers import normalised
 from text.errors import StoryQAError
 from text.tokens import tokens
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDER = 4
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_PUNCTUATION = frozenset(string.punctuation)
 
 
 class MissingExtra(StoryQAError):
@@ -84,20 +81,14 @@ def bleu(sums: NDArray[np.float64], n: int) -> NDArray[Any]:
     return np.asarray(np.exp(precisions + np.minimum(0.0, 1 - 1 / ratio)))
 
 
-def _normalised(text: str) -> list[str]:
-    """SQuAD's ``normalize_answer``: lower case, without punctuation and articles."""
-    bare = "".join(c for c in text.lower() if c not in _PUNCTUATION)
-    return _ARTICLES.sub(" ", bare).split()
-
-
 def exact_match(answer: str, references: Sequence[str]) -> float:
     """1 where the answer is one of the references, normalised as for SQuAD, else 0."""
-    return float(any(_normalised(answer) == _normalised(reference) for reference in references))
+    return float(any(normalised(answer) == normalised(reference) for reference in references))
 
 
 def token_f1(answer: str, references: Sequence[str]) -> float:
     """The best F1 over the references, in tokens normalised as for SQuAD."""
-    return max(_f1(_normalised(answer), _normalised(reference)) for reference in references)
+    return max(_f1(normalised(answer), normalised(reference)) for reference in references)
 
 
 def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:

@@ -16,7 +16,7 @@ from readers.default.span import (
     f1_against,
     probabilities,
 )
-from readers.reading import Answer, Ranker, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span, merged
 
 SPANS = 5  # candidates of each reader
 WRITTEN = 3
@@ -93,8 +93,7 @@ class AutoReader(Ranker):
 
         found = candidate_spans(reading)
         spans = answers(reading, found, SPANS)
-        known = {answer.text.lower() for answer in spans}
-        candidates = [*spans, *(answer for answer in written if answer.text.lower() not in known)]
+        candidates = merged([*spans, *written], SPANS + WRITTEN)
         if not candidates:
             return [], []
         texts = [answer.text for answer in candidates]

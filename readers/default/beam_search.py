@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 
 from readers.default.pointer_generator import LONGEST, Memory, Past, PointerDecoder, Step, for_each
+from readers.default.wording import Wording
 
 LENGTH_PENALTY = 0.6  # answers are compared by log P / tokens ** this (Wu et al. 2016, section 7, simplified)
 
@@ -59,31 +60,53 @@ class Growing(Protocol):
 
 
 class _Pointing:
-    """A pointer-generator's decoder; ``words`` are the word embeddings."""
+    """A pointer-generator's decoder; ``words`` are the word embeddings.
 
-    def __init__(self, decoder: PointerDecoder, memory: Memory, words: torch.Tensor) -> None:
-        self._decoder, self._memory, self._words = decoder, memory, words
+    What it may write next is for ``wording`` to say, one for each reading.
+    """
+
+    def __init__(
+        self, decoder: PointerDecoder, memory: Memory, words: torch.Tensor, wording: Sequence[Wording]
+    ) -> None:
+        self._decoder, self._memory, self._words, self._wording = decoder, memory, words, wording
         self._past = Past()
+        self._written: list[tuple[int, ...]] = []
 
     def next(self, tokens: torch.Tensor) -> torch.Tensor:
         """See ``Growing.next``."""
         step = self._decoder(tokens[:, None], self._memory, self._words, self._past)
-        return distribution(step, self._memory.ids).clamp_min(1e-12).log()
+        log_p = distribution(step, self._memory.ids).clamp_min(1e-12).log()
+        last = tokens.tolist()
+        self._written = [
+            (*some, one) for some, one in zip(self._written or [()] * len(last), last, strict=True)
+        ]
+        answers = len(last) // len(self._wording)
+        for row, written in enumerate(self._written):
+            self._wording[row // answers].forbid(written[1:], log_p[row])
+        return log_p
 
     def keep(self, rows: torch.Tensor) -> None:
         """See ``Growing.keep``."""
         self._past.keep(rows)
+        self._written = [self._written[row] for row in rows.tolist()]
 
 
 def beam_search(
-    decoder: PointerDecoder, memory: Memory, words: torch.Tensor, begin: int, end: int, beams: int
+    decoder: PointerDecoder,
+    memory: Memory,
+    words: torch.Tensor,
+    wording: Sequence[Wording],
+    begin: int,
+    end: int,
+    beams: int,
 ) -> list[list[Written]]:
     """At most ``beams`` answers per reading of ``memory``, best first, none of them empty.
 
-    ``words`` are the word embeddings, ``begin`` and ``end`` the tokens around an answer.
+    ``words`` are the word embeddings, ``wording`` what may be written of each reading, ``begin`` and ``end``
+    the tokens around an answer.
     """
-    device = memory.ids.device
-    return grow(_Pointing(decoder, memory, words), len(memory.ids), device, begin, end, beams, LONGEST)
+    growing = _Pointing(decoder, memory, words, wording)
+    return grow(growing, len(memory.ids), memory.ids.device, begin, end, beams, LONGEST)
 
 
 def grow(

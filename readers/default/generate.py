@@ -16,7 +16,7 @@ from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
 from encoders.errors import ModelError
-from readers.reading import Answer, Ranker, Reading, Span, encode_readings
+from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
 from text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ class GenerateReader(Ranker):
         # [CLS], the text's tokens, [SEP]: of an empty text the two that an answer stands between.
         self._begin, self._end = self._tokenizer.encode("").ids
         self._words = encoder.backbone.embeddings.word_embeddings.weight.float()
+        from readers.default.wording import Continuations
+
+        self._continuations = Continuations.of(self._tokenizer, encoder.device)
 
     @classmethod
     def load(cls, argument: str | None) -> GenerateReader:
@@ -96,12 +99,19 @@ class GenerateReader(Ranker):
         beams = max(BEAMS, n_best)
         sizes = [sum(len(one.window.ids) for _, one in chosen[i]) for i in asked]
         from readers.default.beam_search import beam_search
+        from readers.default.wording import Wording
 
         for batch in batches(sizes, MEMORY_TOKENS):
             members = [asked[i] for i in batch]
             with torch.inference_mode():
                 memory = self._memory([chosen[i] for i in members])
-                found = beam_search(self._decoder, memory, self._words, self._begin, self._end, beams)
+                wording = [
+                    Wording((id for _, one in chosen[i] for id in one.window.ids), self._continuations)
+                    for i in members
+                ]
+                found = beam_search(
+                    self._decoder, memory, self._words, wording, self._begin, self._end, beams
+                )
                 for row, (i, written) in enumerate(zip(members, found, strict=True)):
                     best = self._answers(readings[i], chosen[i], _row(memory, row), written)
                     answers[i] = best[:n_best]
@@ -165,7 +175,7 @@ class GenerateReader(Ranker):
     def _answers(
         self, reading: Reading, windows: Chosen, memory: Memory, written: Sequence[Written]
     ) -> list[Answer]:
-        """The written answers as text, each text once, with the sentences they rest on."""
+        """The written answers as text, those that differ, with the sentences they rest on."""
         if not written:
             return []
         places = [
@@ -174,7 +184,7 @@ class GenerateReader(Ranker):
             for i in range(len(one.window.ids))
         ]
         step, padded = self._step(memory, [one.tokens for one in written])
-        by_text: dict[str, Answer] = {}
+        found: list[Answer] = []
         for row, one in enumerate(written):
             length = len(one.tokens)
             attention = step.attention[row, :length]  # (tokens, memory)
@@ -187,16 +197,12 @@ class GenerateReader(Ranker):
                 _Token(id, place, part) for id, place, part in zip(one.tokens, nearest, share, strict=True)
             ]
             text = self._text(reading, windows, places, tokens)
-            if text and text.lower() not in by_text:
+            if text:
                 mass = (same * copies[:, None] + attention * (1 - copies[:, None])).sum(0).tolist()
-                by_text[text.lower()] = Answer(
-                    text,
-                    one.score,
-                    min(1.0, math.exp(one.log_probability / (length + 1))),
-                    None,
-                    support=_support(reading, windows, places, mass),
-                )
-        return list(by_text.values())
+                confidence = min(1.0, math.exp(one.log_probability / (length + 1)))
+                support = _support(reading, windows, places, mass)
+                found.append(Answer(text, one.score, confidence, None, support=support))
+        return merged(found, len(found))
 
     def _text(
         self,

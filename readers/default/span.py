@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.cross_encoder import WEIGHTS, EncodedWindow, load_crossencoder
-from readers.reading import Answer, PassageEncoder, Ranker, Reading, Span, encode_readings
+from readers.reading import Answer, PassageEncoder, Ranker, Reading, Span, encode_readings, merged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +88,7 @@ def candidate_spans(reading: Reading) -> list[Candidate]:
 
 
 def answers(reading: Reading, candidates: Sequence[Candidate], n_best: int) -> list[Answer]:
-    """The ``n_best`` candidates of least risk, none overlapping another."""
+    """The ``n_best`` candidates of least risk that differ, none overlapping another."""
     import numpy as np
 
     if not candidates:
@@ -97,9 +97,8 @@ def answers(reading: Reading, candidates: Sequence[Candidate], n_best: int) -> l
     f1 = np.clip(expected_f1(texts, texts, probabilities(candidates)), 0.0, 1.0)
     order = np.argsort(-f1, kind="stable").tolist()  # stable: the likelier span wins a tie
     spans = [candidate.span for candidate in candidates]
-    return [
-        Answer(texts[i], float(f1[i]), float(f1[i]), spans[i]) for i in without_overlaps(order, spans, n_best)
-    ]
+    apart = without_overlaps(order, spans)
+    return merged((Answer(texts[i], float(f1[i]), float(f1[i]), spans[i]) for i in apart), n_best)
 
 
 def f1_against(reading: Reading, candidates: Sequence[Candidate], texts: Sequence[str]) -> list[float]:
@@ -199,8 +198,8 @@ def expected_f1(
     return np.asarray(f1 @ weights)
 
 
-def without_overlaps(order: Sequence[int], spans: Sequence[Span], n_best: int) -> list[int]:
-    """The first ``n_best`` positions of ``order`` whose spans share no character with an earlier one."""
+def without_overlaps(order: Sequence[int], spans: Sequence[Span]) -> list[int]:
+    """The positions of ``order`` whose spans share no character with an earlier one."""
     chosen: list[int] = []
     for i in order:
         span = spans[i]
@@ -209,6 +208,4 @@ def without_overlaps(order: Sequence[int], spans: Sequence[Span], n_best: int) -
             for other in (spans[c] for c in chosen)
         ):
             chosen.append(i)
-        if len(chosen) == n_best:
-            break
     return chosen

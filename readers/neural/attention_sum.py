@@ -21,7 +21,7 @@ from readers.neural.example import Example, encode_answer
 from readers.neural.layers import MASKED, BiLstm, WordEmbedding, final_states, pad_sequences, sequence_mask
 from readers.neural.reader import NeuralReader
 from readers.neural.vocabulary import BEGIN, END, END_KEY, SEPARATOR, SEPARATOR_KEY, Vocabulary
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Reading, Span, merged
 from text.detokenise import appended
 from text.sentences import sentence_spans
 
@@ -267,17 +267,15 @@ class AttentionSumReader(NeuralReader):
 def _answers(
     reading: Reading, context: TypedContext, written: Sequence[Written], s: torch.Tensor, n_best: int
 ) -> list[Answer]:
-    """The first written answers as text, each text once, with the sentences they rest on."""
-    found: dict[str, Answer] = {}
+    """The first written answers as text that differ, with the sentences they rest on."""
+    found = []
     for answer, pointed in zip(written, s, strict=True):
-        if len(found) == n_best:
-            break
         text = _text(reading, context, answer.tokens, pointed)
-        if text and text.lower() not in found:
+        if text:
             confidence = min(1.0, math.exp(answer.log_probability / (len(answer.tokens) + 1)))
             support = _support(reading, context, pointed[: len(answer.tokens)].sum(0).numpy())
-            found[text.lower()] = Answer(text, answer.log_probability, confidence, None, support)
-    return list(found.values())
+            found.append(Answer(text, answer.log_probability, confidence, None, support))
+    return merged(found, n_best)
 
 
 def _text(reading: Reading, context: TypedContext, written: Sequence[int], pointed: torch.Tensor) -> str:

@@ -22,7 +22,7 @@ from readers.neural.example import Example
 from readers.neural.layers import MASKED, BiLstm, WordEmbedding, pad_sequences, sequence_mask
 from readers.neural.reader import LoadedModel, NeuralReader
 from readers.neural.vocabulary import Vocabulary
-from readers.reading import Answer, Reading, Span
+from readers.reading import Answer, Reading, Span, merged
 from text.closest_spans import Best, best_spans
 from text.tokens import tokens
 
@@ -202,7 +202,7 @@ def _answers(
     log_p2: NDArray[np.float32],
     n_best: int,
 ) -> list[Answer]:
-    """The likeliest spans that do not overlap, ties to the earlier and shorter."""
+    """The likeliest spans that differ and do not overlap, ties to the earlier and shorter."""
     size = len(log_p1)
     passage = np.repeat(np.arange(len(example.text.first) - 1), np.diff(example.text.first))
     begin = np.repeat(np.arange(size), LONGEST)
@@ -216,8 +216,6 @@ def _answers(
     taken: list[tuple[int, int]] = []
     for i in order:
         first, end = int(begin[i]), int(last[i]) + 1
-        if len(answers) == n_best:
-            break
         if any(first < other[1] and other[0] < end for other in taken):
             continue
         taken.append((first, end))
@@ -225,7 +223,7 @@ def _answers(
         text = reading.passages[place.passage][place.start : place.end]
         score = float(scores[i])
         answers.append(Answer(text, score, min(1.0, math.exp(score)), place))
-    return answers
+    return merged(answers, n_best)
 
 
 def log_likelihood(best: Best, log_p1: NDArray[np.float32], log_p2: NDArray[np.float32]) -> float:

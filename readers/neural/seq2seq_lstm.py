@@ -7,7 +7,7 @@ section 4.2, have it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch.nn import LSTM, Dropout, Linear, Module, Parameter
@@ -18,7 +18,7 @@ from readers.neural.example import Example, encode_answer
 from readers.neural.layers import BiLstm, WordEmbedding, final_states, pad_sequences
 from readers.neural.reader import LoadedModel, NeuralReader
 from readers.neural.vocabulary import BEGIN, END, FIRST_MARKER, SEPARATOR, UNKNOWN
-from readers.reading import Answer, Reading
+from readers.reading import Answer, Reading, merged
 from text.detokenise import joined
 
 BEAMS = 8  # and so many answers at most
@@ -101,18 +101,17 @@ class Seq2SeqLstmReader(NeuralReader):
             beams = _Beams(model.net, _encode_questions(model, examples), _forbidden(model, examples))
             found = grow(beams, len(examples), model.device, BEGIN, END, BEAMS, LONGEST)
         return [
-            self._texts(example, written)[:n_best] for example, written in zip(examples, found, strict=True)
+            merged(self._texts(example, written), n_best)
+            for example, written in zip(examples, found, strict=True)
         ]
 
-    def _texts(self, example: Example, written: Sequence[Written]) -> list[Answer]:
-        """The written answers as text, each text once."""
+    def _texts(self, example: Example, written: Sequence[Written]) -> Iterator[Answer]:
+        """The written answers as text."""
         vocabulary = self._answer_model.vocabulary
-        found: dict[str, Answer] = {}
         for one in likeliest(written):
             text = joined(example.entities.unmark([vocabulary.key(id) for id in one.tokens]))
             confidence = min(1.0, math.exp(one.log_probability / (len(one.tokens) + 1)))
-            found.setdefault(text.lower(), Answer(text, one.log_probability, confidence, None))
-        return list(found.values())
+            yield Answer(text, one.log_probability, confidence, None)
 
     def _rank(self, example: Example, candidates: Sequence[str]) -> list[float]:
         """The mean log-likelihood of each candidate's words and its end.

@@ -12,7 +12,7 @@ from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
 from readers.external.huggingface.pretrained import load_config, load_pretrained
 from readers.external.huggingface.prompts import DELIMITER, count_tokens, prompt
-from readers.reading import Answer, Ranker, Reading
+from readers.reading import Answer, Ranker, Reading, merged
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -215,12 +215,9 @@ def _answer(text: str, log_probs: list[float]) -> Answer:
 
 
 def _best(answers: Sequence[Answer]) -> list[Answer]:
-    """Best first, each text once; an output of special tokens alone is no answer."""
-    by_text: dict[str, Answer] = {}
-    for answer in sorted(answers, key=lambda answer: -answer.score):
-        if answer.text:
-            by_text.setdefault(answer.text, answer)
-    return list(by_text.values())
+    """Best first, those that differ; an output of special tokens alone is no answer."""
+    best = sorted((answer for answer in answers if answer.text), key=lambda answer: -answer.score)
+    return merged(best, len(best))
 
 
 def _special_tokens(model: Any) -> GenerationConfig:
