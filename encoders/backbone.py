@@ -104,12 +104,17 @@ def find_backbone(sha256: object) -> Backbone | None:
 def backbone_folder(backbone: Backbone = MINILM) -> Path:
     """The folder of a backbone, its weights' SHA-256 checked once. Raises ModelError for others or none."""
     folder = backbone.folder()
+    check_weights(backbone, folder)
+    return folder
+
+
+def check_weights(backbone: Backbone, folder: Path) -> None:
+    """Raise ModelError where the weights in the folder are not the backbone's, by their SHA-256."""
     weights = folder / "model.safetensors"
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != backbone.sha256:
         raise ModelError(f"{weights} has SHA-256 {found}, wanted {backbone.sha256}; {backbone.remedy}")
-    return folder
 
 
 @lru_cache

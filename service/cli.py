@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands import demo, index, keys, library, listing, questions, serving
+from service.commands import demo, index, keys, library, listing, models, questions, serving
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(keys.app)
+app.add_typer(models.app)
 for _name, _help in _HELP.items():
     app.command(
         _name,

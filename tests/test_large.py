@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +22,7 @@ from encoders.errors import ModelError
 from encoders.windows import Windower
 from readers import open_reader
 from readers.reading import Reading
+from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.objectives import cross_encoder
@@ -25,6 +30,7 @@ from training.objectives.cross_encoder import CrossEncoderTask
 from training.objectives.cross_encoder_settings import LargeSettings
 from training.trainer import Trainer
 
+ROOT = Path(__file__).parents[1]
 QUESTION = "What was the goose called?"
 
 
@@ -93,3 +99,63 @@ def test_without_it_the_way_to_get_it_is_told(
     monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
     with pytest.raises(ModelError, match="storyqa models fetch mpnet"):
         replace(large, title="not loaded yet").folder()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of models."""
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path / "models"))
+    return tmp_path / "models"
+
+
+def test_a_backbone_is_listed_fetched_from_a_folder_and_verified(
+    large: Backbone, elsewhere: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tiny_models.save_mpnet(tmp_path / "source")
+    assert run(["models", "list", "--json"]) == 0
+    listed = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert listed.keys() == BACKBONES.keys()
+    assert listed["mpnet"]["folder"] is None
+    assert "models fetch mpnet" in listed["mpnet"]["remedy"]
+    assert run(["models", "verify", "mpnet"]) == 2
+    assert "models fetch mpnet" in capsys.readouterr().err
+    assert run(["models", "fetch", "mpnet", "--from", str(source), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["folder"] == str(elsewhere / "mpnet")
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["mpnet"]
+    assert run(["models", "fetch", "mpnet", "--from", str(source)]) == 0  # again
+    assert run(["models", "list"]) == 0
+    assert "all-mpnet-base-v2" in capsys.readouterr().out
+
+
+def test_what_is_fetched_with_another_hash_or_not_whole_is_not_kept(
+    large: Backbone, elsewhere: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tiny_models.save_mpnet(tmp_path / "source")
+    with (source / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x7f")
+    assert run(["models", "fetch", "mpnet", "--from", str(source)]) == 2
+    assert "SHA-256" in capsys.readouterr().err
+    (source / "tokenizer.json").unlink()
+    assert run(["models", "fetch", "mpnet", "--from", str(source)]) == 2
+    assert "tokenizer.json is missing" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
+    assert run(["models", "fetch", "minillm"]) == 2
+    assert "did you mean 'minilm'" in capsys.readouterr().err
+
+
+def test_a_hub_that_cannot_be_reached_is_told_with_another_way(
+    large: Backbone, elsewhere: Path, tmp_path: Path
+) -> None:
+    code = (
+        "from encoders.backbone import MPNET\nfrom encoders.errors import ModelError\n"
+        "from encoders.fetching import fetch_backbone\n"
+        "try:\n    fetch_backbone(MPNET)\nexcept ModelError as error:\n    print(error)\n"
+    )
+    around = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "STORYQA_MODELS": str(elsewhere)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=around, cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert "cannot be fetched from the hub" in done.stdout, done.stderr
+    assert "--from FOLDER" in done.stdout
+    assert list(elsewhere.iterdir()) == []

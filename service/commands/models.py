@@ -1,0 +1,98 @@
+"""``storyqa models``: the pretrained backbones that our models stand beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from service.commands.options import AsJson
+from terminal.output import console, print_json
+
+if TYPE_CHECKING:
+    from encoders.backbone import Backbone
+
+app = typer.Typer(name="models", help="List, fetch and verify pretrained backbones.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The backbone's name, such as mpnet.")]
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the backbones, and which of them are installed."""
+    from encoders.backbone import BACKBONES
+
+    rows = [_record(backbone) for backbone in BACKBONES.values()]
+    if as_json:
+        print_json(rows)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for column in ("name", "model", "installed", "how to get it"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(row["name"], row["model"], row["folder"] or "no", Text(row["remedy"] or ""))
+    console().print(table)
+
+
+@app.command()
+def fetch(
+    name: Name,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FOLDER", help="A folder that has its files; the hub by default."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a backbone into the folder of models (STORYQA_MODELS), its SHA-256 checked."""
+    from encoders.fetching import fetch_backbone
+
+    backbone = _named(name)
+    fetch_backbone(backbone, source)
+    _tell(backbone, as_json)
+
+
+@app.command()
+def verify(name: Name, as_json: AsJson = False) -> None:
+    """Check the SHA-256 of a backbone that is installed."""
+    from encoders.backbone import backbone_folder
+
+    backbone = _named(name)
+    backbone_folder(backbone)
+    _tell(backbone, as_json)
+
+
+def _named(name: str) -> Backbone:
+    from encoders.backbone import BACKBONES
+    from text.registry import check_name
+
+    check_name("backbone", name, BACKBONES)
+    return BACKBONES[name]
+
+
+def _tell(backbone: Backbone, as_json: bool) -> None:
+    record = _record(backbone)
+    if as_json:
+        print_json(record)
+    else:
+        console().print(f"{record['folder']}: {backbone.title}, SHA-256 {backbone.sha256}", soft_wrap=True)
+
+
+def _record(backbone: Backbone) -> dict[str, Any]:
+    from encoders.errors import ModelError
+
+    try:
+        folder, remedy = str(backbone.folder()), None
+    except ModelError:
+        folder, remedy = None, backbone.remedy
+    return {
+        "name": backbone.name,
+        "model": backbone.title,
+        "sha256": backbone.sha256,
+        "width": backbone.width,
+        "folder": folder,
+        "remedy": remedy,
+    }
