@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, UnknownBook, naming_full_disk
 from indexing.ids import BadId, check_id, is_id
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
@@ -100,20 +100,23 @@ class IndexStore:
     def claim(self, id: str, wait: bool = True) -> Iterator[Claim]:
         """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
 
+        Raises DiskFull, also where what is done meanwhile meets a full disk.
+
         The claim ends with the process, however that ends.
         """
         locks = self.root / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
-        with (locks / check_id(id)).open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not wait:
-                    raise
-                log.info("waiting for another process that indexes %s", id)
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield Claim(self._books / id)
+        with naming_full_disk(self.root):
+            locks.mkdir(parents=True, exist_ok=True)
+            # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
+            with (locks / check_id(id)).open("a") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if not wait:
+                        raise
+                    log.info("waiting for another process that indexes %s", id)
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                yield Claim(self._books / id)
 
     def _folders(self) -> list[Path]:
         """The folders of books; others, such as ``lost+found``, cannot be a book's by their names."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from indexing.errors import is_full
 from service.commands import demo, index, keys, library, listing, questions, serving
 from text.errors import StoryQAError
 
@@ -139,6 +140,8 @@ def run(arguments: Sequence[str]) -> int:
         if describe is not None:
             message = describe().rstrip(".")  # none where the command's help has been printed already
             return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
+        if is_full(error):
+            return _fail(f"the disk is full ({error}); make room and run the same command again", 1)
         return _unexpected(error)
     return code if isinstance(code, int) else 0
 

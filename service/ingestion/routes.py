@@ -113,7 +113,7 @@ async def add_book(request: Request, response: Response, ingester: TheIngester) 
     "/books/{book_id}", status_code=204, responses=problems.responses(404, 409, 422, 500, 503, 507)
 )
 def remove_book(book_id: str, ingester: TheIngester) -> None:
-    """Take a book off the shelf; questions being answered from it still are."""
+    """Take a book off the shelf, even one being indexed; questions being answered from it still are."""
     ingester.remove(book_id)
 
 
