@@ -73,11 +73,11 @@ class Ingester:
     def _removed(self, book_id: str) -> bool:
         """Remove the book unless another process has claimed it."""
         try:
-            # A process that has begun with a job asks, with the book claimed, whether the job is still
-            # wanted: in this order it never publishes what was removed.
+            # A process that has begun with a job asks, with the book claimed, whether the job is wanted:
+            # so it never publishes what was removed. Files go first, for there may be no room to cancel.
             with self.store.claim(book_id, wait=False) as claim:
-                self.jobs.cancel(book_id, _REMOVED)
                 claim.withdraw()
+                self.jobs.cancel(book_id, _REMOVED)
         except BlockingIOError:
             return False
         except DiskFull as error:
