@@ -129,6 +129,8 @@ class Indexer:
         job = self._jobs.running()
         progress = None if job is None else (job.id, job.progress)
         if progress != self._progress:
+            if self._progress is not None:
+                self._wait_s = _FIRST_WAIT_S  # it gets on: whatever ends it next may be gone soon
             self._progress, self._progress_at = progress, time.monotonic()
         if job is None:
             return
