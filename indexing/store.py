@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import fcntl
 import logging
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -23,10 +24,13 @@ from indexing.ids import BadId, check_id, is_id
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
 from indexing.write import flush
+from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
 _CURRENT = "current"
+# What publishing may leave behind; whatever else lies beside it is not ours to delete.
+_OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 _ATTEMPTS = 5
 _T = TypeVar("_T")
 
@@ -124,6 +128,11 @@ class IndexStore:
             return [path for path in self._books.iterdir() if is_id(path.name) and _is_there(path)]
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise StoryQAError(
+                f"the store {self.root} cannot be read ({error.strerror}); "
+                "check its permissions, or name another with --store or STORYQA_STORE"
+            ) from error
 
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT
@@ -212,7 +221,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _leftovers(folder: Path) -> list[Path]:
-    """What lies in a book's folder beside ``current`` and the build that it names."""
+    """What of ours lies in a book's folder beside ``current`` and the build that it names."""
     try:
         name = (folder / _CURRENT).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
@@ -221,7 +230,7 @@ def _leftovers(folder: Path) -> list[Path]:
         return []  # which build serves cannot be known, so none is deleted
     if not folder.is_dir():
         return []
-    return [path for path in folder.iterdir() if path.name not in (_CURRENT, name)]
+    return [path for path in folder.iterdir() if path.name != name and _OURS.fullmatch(path.name)]
 
 
 def _unreadable(id: str, problem: object) -> IndexMismatch:

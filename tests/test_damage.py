@@ -192,7 +192,10 @@ def test_a_manifest_of_other_values_is_refused_though_its_checksum_is_right(
 def test_what_else_lies_in_the_store_is_no_book_and_is_let_be(
     store: IndexStore, settings: BuildSettings
 ) -> None:
-    others = ("lost+found/current", "lost+found/#1234", "My Books/current", ".trash/x/current", ".DS_Store")
+    others = (
+        *("lost+found/current", "lost+found/#1234", "My Books/current", ".trash/x/current", ".DS_Store"),
+        *("backup/notes.txt", "backup/old/text.npy", f"{NOVEL.id}/notes.txt", f"{OTHER.id}/.keep"),
+    )
     for other in others:
         (store.root / "books" / other).parent.mkdir(parents=True, exist_ok=True)
         (store.root / "books" / other).write_text("what another program wrote")
@@ -202,7 +205,8 @@ def test_what_else_lies_in_the_store_is_no_book_and_is_let_be(
     assert ([manifest.id for manifest in read], damaged) == ([NOVEL.id, OTHER.id], [])
     [built] = build_many([BookTask("third", lambda: novel("third"))], settings, store, workers=1)
     assert built.status == "built"
-    assert store.ids() == [NOVEL.id, OTHER.id, "third"]
+    store.remove(OTHER.id)
+    assert store.ids() == [NOVEL.id, "third"]
     assert all((store.root / "books" / other).exists() for other in others)
 
 

@@ -134,7 +134,10 @@ class Indexer:
             self._progress, self._progress_at = progress, time.monotonic()
         if job is None:
             return
-        size = self._jobs.upload(job.id).stat().st_size
+        try:
+            size = self._jobs.upload(job.id).stat().st_size
+        except FileNotFoundError:  # the job has ended this moment
+            return
         limit_s = self._stall_s * max(1.0, size / 2**20)
         if time.monotonic() - self._progress_at > limit_s:
             log.error("%s: no progress for %.0f s; its process is ended", job.name, limit_s)
