@@ -78,6 +78,25 @@ def test_a_book_that_is_being_indexed_can_be_removed_and_the_next_one_is_indexed
     assert client.get("/books/long/text").json()["text"] == shelf.WELL.strip()
 
 
+@pytest.mark.processes
+def test_a_job_can_be_cancelled_while_it_runs_and_the_book_that_it_was_to_replace_stays(
+    client: httpx.Client,
+) -> None:
+    first = client.post("/books", json={"text": shelf.CLOCK, "id": "tale"})
+    until(lambda: status(client, first) == "done")
+    begun = client.post("/books", json={"text": LONG, "id": "tale"})
+    waiting = client.post("/books", json={"text": shelf.WELL, "id": "tale"})
+    until(lambda: status(client, begun) == "running")
+    for response in (waiting, begun, begun, first):
+        assert client.delete(response.headers["location"]).status_code == 204
+    assert [status(client, one) for one in (first, begun, waiting)] == ["done", "failed", "failed"]
+    assert client.get(begun.headers["location"]).json()["error"] == "the job was cancelled"
+    following = client.post("/books", json={"text": shelf.WELL, "id": "well"})
+    until(lambda: status(client, following) == "done")
+    assert client.get("/books/tale/text").json()["text"] == shelf.CLOCK.strip()
+    problem(client.delete(f"/jobs/{'0' * 32}"), 404)
+
+
 def test_an_error_in_what_watches_is_shown_by_readyz_and_uploads_go_on_after_it(
     client: httpx.Client, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ MOMENTS = (
     *("text.npy", "passages.npy", "windows.npy", "vocabulary.npy"),
     *("terms.npy", "postings.npy", "vectors.faiss", "manifest.json"),
 )
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 def until(reached: object) -> None:
@@ -44,7 +44,7 @@ def until(reached: object) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not reached():
         assert time.monotonic() < deadline
-        time.sleep(0.001)
+        time.sleep(0.005)
 
 
 def is_written(store: IndexStore, book_id: str, file: str) -> bool:

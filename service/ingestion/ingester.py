@@ -50,6 +50,12 @@ class Ingester:
         self.indexer.wake()
         return job
 
+    def cancel(self, job_id: str) -> None:
+        """Give up a job, whether it waits or runs; raises ``UnknownJob``."""
+        self.jobs.get(job_id)
+        self.jobs.cancel_job(job_id, "the job was cancelled")
+        self.indexer.wake()
+
     def remove(self, book_id: str) -> None:
         """Take a book out of the store, out of the queue, and from the process that indexes it.
 

@@ -239,12 +239,19 @@ class JobQueue:
 
         A process that is at one of them is to be ended by whoever started it: ``stopped``.
         """
+        return self._cancel("book_id", book_id, error)
+
+    def cancel_job(self, id: str, error: str) -> None:
+        """Fail one job, as ``cancel`` does, unless it is finished."""
+        self._cancel("id", id, error)
+
+    def _cancel(self, column: str, value: str, error: str) -> int:
         if not self._exists():
             return 0
         with self._connected() as database:
             database.execute("begin immediate")
-            query = "select id from jobs where book_id = ? and status in ('queued', 'running')"
-            gone = database.execute(query, (book_id,)).fetchall()
+            query = f"select id from jobs where {column} = ? and status in ('queued', 'running')"
+            gone = database.execute(query, (value,)).fetchall()
             database.executemany(
                 "update jobs set stopped = (status = 'running'), status = 'failed', error = ? where id = ?",
                 [(error, id) for (id,) in gone],

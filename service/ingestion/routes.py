@@ -123,6 +123,12 @@ def job(job_id: str, ingester: TheIngester) -> JobOut:
     return JobOut.model_validate(ingester.jobs.get(job_id))
 
 
+@router.delete("/jobs/{job_id}", status_code=204, responses=problems.responses(404, 422, 500, 503, 507))
+def cancel_job(job_id: str, ingester: TheIngester) -> None:
+    """Give up a job, whether it waits or runs; the book that it was to replace stays."""
+    ingester.cancel(job_id)
+
+
 @router.get(
     "/jobs/{job_id}/events",
     response_class=StreamingResponse,
