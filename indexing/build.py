@@ -11,7 +11,7 @@ from typing import Literal
 from encoders.backbone import MINILM
 from encoders.bi_encoder import STORY, load_encoder
 from indexing.book import Book
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, UnknownBook, is_full
 from indexing.manifest import BuildSettings, Manifest, content_key
 from indexing.store import IndexStore
 from indexing.write import write_build
@@ -71,10 +71,12 @@ def build_book(
     store: IndexStore,
     force: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
+    on_written: Callable[[], None] | None = None,
 ) -> Outcome:
     """Index ``book`` and publish it, unless the store has it already; ``on_progress(windows done, of)``.
 
-    ``force`` builds it in any case. Raises IdTaken when the id stands for another text from
+    ``force`` builds it in any case. ``on_written`` is called before the build is published, which what it
+    raises prevents. Raises IdTaken when the id stands for another text from
     elsewhere, and SourceError for a book without words.
     """
     settings = resolved(settings)
@@ -84,9 +86,14 @@ def build_book(
             kept = up_to_date(book, content_key(book, settings, encoder.hash), store)
             if kept is not None:
                 return Outcome(book.source, book.id, "skipped", kept)
-        manifest = claim.publish(
-            lambda directory: write_build(book, settings, encoder, directory, on_progress)
-        )
+
+        def write(directory: Path) -> Manifest:
+            manifest = write_build(book, settings, encoder, directory, on_progress)
+            if on_written is not None:
+                on_written()
+            return manifest
+
+        manifest = claim.publish(write)
     counts = manifest.counts
     log.info("indexed %s: %d passages in %.1f s", book.id, counts.passages, manifest.build_seconds)
     return Outcome(book.source, book.id, "built", manifest)
@@ -94,7 +101,9 @@ def build_book(
 
 def failed(task: BookTask, id: str | None, error: BaseException) -> Outcome:
     """The outcome of a task that raised ``error``."""
-    if isinstance(error, (StoryQAError, OSError)):
+    if is_full(error):
+        message = f"the disk is full ({error}); make room and run the same command again"
+    elif isinstance(error, (StoryQAError, OSError)):
         message = str(error)
     else:
         log.error("indexing %s failed", task.name, exc_info=error)

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from text.errors import StoryQAError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class DiskFull(StoryQAError):
+    """A disk that is full, or the user's share of it."""
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether ``error`` says that there is no room on a disk."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+@contextmanager
+def naming_full_disk(folder: Path) -> Iterator[None]:
+    """Raise ``DiskFull`` where something meets a full disk when it writes into ``folder``."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise DiskFull(f"the disk of {folder} is full; make room and do the same again") from error
 
 
 class SourceError(StoryQAError):

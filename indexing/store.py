@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import fcntl
 import logging
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,15 +19,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from indexing.errors import IndexMismatch, UnknownBook
-from indexing.ids import BadId, check_id
+from indexing.errors import IndexMismatch, UnknownBook, naming_full_disk
+from indexing.ids import BadId, check_id, is_id
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
 from indexing.write import flush
+from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
 _CURRENT = "current"
+# What publishing may leave behind; whatever else lies beside it is not ours to delete.
+_OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 _ATTEMPTS = 5
 _T = TypeVar("_T")
 
@@ -39,8 +43,8 @@ class IndexStore:
         self._books = self.root / "books"
 
     def ids(self) -> list[str]:
-        """The ids of all books that can be opened, sorted."""
-        return sorted(pointer.parent.name for pointer in self._books.glob(f"*/{_CURRENT}"))
+        """The ids of all books that have a current build, sorted; other folders are passed over."""
+        return sorted(folder.name for folder in self._folders() if _is_there(folder / _CURRENT))
 
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
@@ -84,13 +88,14 @@ class IndexStore:
 
         Another process that changes the book is waited for, or BlockingIOError.
         """
-        self.current(id)
+        with suppress(IndexMismatch):  # damaged, and there to be removed
+            self.current(id)
         with self.claim(id, wait) as claim:
             claim.withdraw()
 
     def sweep(self) -> None:
         """Delete what killed processes left behind; books that a process is at work on are let be."""
-        for folder in self._books.glob("*/"):
+        for folder in self._folders():
             if _leftovers(folder):
                 with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
                     claim.sweep()
@@ -99,20 +104,35 @@ class IndexStore:
     def claim(self, id: str, wait: bool = True) -> Iterator[Claim]:
         """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
 
+        Raises DiskFull, also where what is done meanwhile meets a full disk.
+
         The claim ends with the process, however that ends.
         """
         locks = self.root / "locks"
-        locks.mkdir(parents=True, exist_ok=True)
-        # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
-        with (locks / check_id(id)).open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not wait:
-                    raise
-                log.info("waiting for another process that indexes %s", id)
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield Claim(self._books / id)
+        with naming_full_disk(self.root):
+            locks.mkdir(parents=True, exist_ok=True)
+            # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
+            with (locks / check_id(id)).open("a") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if not wait:
+                        raise
+                    log.info("waiting for another process that indexes %s", id)
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                yield Claim(self._books / id)
+
+    def _folders(self) -> list[Path]:
+        """The folders of books; others, such as ``lost+found``, cannot be a book's by their names."""
+        try:
+            return [path for path in self._books.iterdir() if is_id(path.name) and _is_there(path)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise StoryQAError(
+                f"the store {self.root} cannot be read ({error.strerror}); "
+                "check its permissions, or name another with --store or STORYQA_STORE"
+            ) from error
 
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT
@@ -189,8 +209,19 @@ class Claim:
         flush(self._folder.parent)
 
 
+def _is_there(path: Path) -> bool:
+    """Whether something is there, even where it may not be looked at: whoever opens it says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def _leftovers(folder: Path) -> list[Path]:
-    """What lies in a book's folder beside ``current`` and the build that it names."""
+    """What of ours lies in a book's folder beside ``current`` and the build that it names."""
     try:
         name = (folder / _CURRENT).read_text(encoding="utf-8").strip()
     except FileNotFoundError:
@@ -199,7 +230,7 @@ def _leftovers(folder: Path) -> list[Path]:
         return []  # which build serves cannot be known, so none is deleted
     if not folder.is_dir():
         return []
-    return [path for path in folder.iterdir() if path.name not in (_CURRENT, name)]
+    return [path for path in folder.iterdir() if path.name != name and _OURS.fullmatch(path.name)]
 
 
 def _unreadable(id: str, problem: object) -> IndexMismatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import time
 from collections.abc import Callable
@@ -59,9 +60,12 @@ def write_build(
         **sparse_arrays([book.text[p.start : p.end] for p in passages]),
     }
     for name, array in arrays.items():
-        np.save(directory / f"{name}.npy", array, allow_pickle=False)
-    vectors = _encode(encoder, texts, on_progress)
-    faiss_module().write_index(flat_index(vectors), str(directory / "vectors.faiss"))
+        content = io.BytesIO()
+        np.save(content, array, allow_pickle=False)
+        # Written by Python, for the OSError of a full disk: numpy's and FAISS's own do not say what is wrong.
+        (directory / f"{name}.npy").write_bytes(content.getbuffer())
+    vectors = flat_index(_encode(encoder, texts, on_progress))
+    (directory / "vectors.faiss").write_bytes(faiss_module().serialize_index(vectors).data)
     manifest = Manifest(
         id=book.id,
         title=book.title,

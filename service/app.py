@@ -195,12 +195,13 @@ async def healthz() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=problems.responses(503), tags=["state"])
-async def readyz(service: TheService) -> Health:
-    """The default models are loaded: questions are answered without delay."""
-    if service.missing is not None:
-        raise problems.NotReady(service.missing)
-    return Health(status="ready")
+@router.get("/readyz", responses=problems.responses(503), response_model_exclude_none=True, tags=["state"])
+async def readyz(request: Request, service: TheService) -> Health:
+    """The default models are loaded and questions are answered; `indexing` says why uploads must wait."""
+    not_ready = service.missing or service.batcher.trouble
+    if not_ready is not None:
+        raise problems.NotReady(not_ready)
+    return Health(status="ready", indexing=request.app.state.ingester.indexer.trouble)
 
 
 @router.get("/version", tags=["state"])

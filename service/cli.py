@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+<<<<<<< HEAD
 from service.commands import demo, index, keys, library, listing, models, questions, serving
+=======
+from indexing.errors import is_full
+from service.commands import demo, index, keys, library, listing, questions, serving
+>>>>>>> 8330436b20af9a60b2a3ff293f832c6e8d6c3a01
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -140,6 +145,8 @@ def run(arguments: Sequence[str]) -> int:
         if describe is not None:
             message = describe().rstrip(".")  # none where the command's help has been printed already
             return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
+        if is_full(error):
+            return _fail(f"the disk is full ({error}); make room and run the same command again", 1)
         return _unexpected(error)
     return code if isinstance(code, int) else 0
 

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from answering.ask import BadRequest
-from indexing.errors import UnknownBook
+from indexing.errors import UnknownBook, is_full
 from readers.errors import EndpointError
 from readers.reading import NeedsReferences
 from service.http_errors import Refused
@@ -203,5 +203,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 def unexpected(error: Exception) -> Response:
     """The answer where something failed that nobody thought of; the log has the whole of it."""
+    if is_full(error):
+        return ProblemResponse(_problem(507, "the server's disk is full; make room and ask again", "no-room"))
     detail = f"an unexpected {type(error).__name__}; the server's log has more under this X-Request-ID"
     return ProblemResponse(_problem(500, detail))

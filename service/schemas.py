@@ -207,6 +207,9 @@ class Health(BaseModel):
     model_config = example({"status": "ready"})
 
     status: str
+    indexing: str | None = Field(
+        default=None, description="Why uploads are not indexed now; left out where they are."
+    )
 
 
 class Version(BaseModel):

@@ -76,6 +76,11 @@ class Settings(BaseSettings):
     )
     largest_upload_mb: int = Field(default=100, ge=1, le=4096, description="the largest book to be uploaded")
     most_jobs: int = Field(default=100, ge=1, description="the most uploads that may wait to be indexed")
+    stall_s: float = Field(
+        default=180.0,
+        gt=0,
+        description="how long indexing may stand still; as long again for each further megabyte of the file",
+    )
     keys: SecretStr | None = Field(
         default=None,
         description="hashes of API keys as `storyqa keys create` prints them",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -115,13 +118,34 @@ def test_a_job_whose_process_died_is_begun_again_but_not_for_ever(jobs: JobQueue
     assert "ended the process 3 times" in (jobs.get(id).error or "")
 
 
-def test_jobs_of_a_removed_book_are_cancelled_unless_begun(jobs: JobQueue) -> None:
+def test_jobs_of_a_removed_book_are_cancelled_and_its_process_is_to_be_ended(jobs: JobQueue) -> None:
     running, waiting, other = (queue(jobs, b"text", book_id=book) for book in ("tale", "tale", "other"))
     jobs.start_next()
     assert [job.id for job in jobs.of_book("tale")] == [running, waiting]
-    assert jobs.cancel("tale", "removed") == 1
-    assert states(jobs, [running, waiting, other]) == ["running", "failed", "queued"]
+    assert not jobs.stopped()
+    assert jobs.cancel("tale", "removed") == 2
+    assert jobs.stopped()
+    assert states(jobs, [running, waiting, other]) == ["failed", "failed", "queued"]
     assert not jobs.upload(waiting).exists()
+    jobs.finish(running)  # as the process may that does not know it yet
+    assert (jobs.get(running).status, jobs.get(running).error) == ("failed", "removed")
+    begun = jobs.start_next()  # by the process after that
+    assert begun is not None
+    assert begun.id == other
+    assert not jobs.stopped()
+
+
+def test_a_database_of_an_older_version_is_used_as_it_is(jobs: JobQueue) -> None:
+    id = queue(jobs, b"text")
+    database = jobs.upload(id).parent.parent / "jobs.sqlite"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("alter table jobs drop column stopped")
+    again = JobQueue(database.parent)
+    begun = again.start_next()
+    assert begun is not None
+    assert begun.id == id
+    assert again.cancel("tale", "removed") == 1
+    assert again.stopped()
 
 
 def test_old_jobs_are_forgotten_and_unfinished_ones_never(
@@ -197,17 +221,40 @@ def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_
     assert states(jobs, [first, same, other]) == ["done"] * 3
 
 
-def test_a_book_is_not_removed_while_it_is_indexed_and_a_waiting_one_never_comes(tmp_path: Path) -> None:
+def test_a_book_that_is_removed_before_it_is_indexed_never_comes(tmp_path: Path) -> None:
     ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
     running, waiting = (queue(ingester.jobs, b"text", book_id=book) for book in ("one", "two"))
     ingester.jobs.start_next()
-    with pytest.raises(BookExists, match="being indexed"):
+    for id, book in ((running, "one"), (waiting, "two")):
+        ingester.remove(book)
+        assert ingester.jobs.get(id).status == "failed"
+        assert "removed before" in (ingester.jobs.get(id).error or "")
+        with pytest.raises(UnknownBook):
+            ingester.remove(book)
+
+
+def test_a_book_that_something_else_indexes_is_not_removed(tmp_path: Path) -> None:
+    ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
+    waiting = queue(ingester.jobs, b"text", book_id="one")
+    with ingester.store.claim("one"), pytest.raises(BookExists, match="being indexed"):
         ingester.remove("one")
-    ingester.remove("two")
-    assert states(ingester.jobs, [running, waiting]) == ["running", "failed"]
-    assert "removed before" in (ingester.jobs.get(waiting).error or "")
-    with pytest.raises(UnknownBook):
-        ingester.remove("two")
+    assert ingester.jobs.get(waiting).status == "queued"
+
+
+def test_a_job_that_has_begun_when_its_book_is_removed_does_not_publish_it(
+    jobs: JobQueue, store: IndexStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    id = queue(jobs, shelf.CLOCK.encode())
+    worker = threading.Thread(target=work, args=(jobs, store, 0.01))
+    with store.claim("tale") as claim:  # as removing does, before it cancels
+        worker.start()
+        until(lambda: "waiting for another process that indexes tale" in caplog.text)
+        assert jobs.cancel("tale", "removed") == 1
+        claim.withdraw()
+    worker.join()
+    assert (jobs.get(id).status, jobs.get(id).error) == ("failed", "removed")
+    assert store.ids() == []
 
 
 def zipped(files: dict[str, bytes], link: str | None = None) -> bytes:
@@ -356,7 +403,7 @@ def test_the_process_that_indexes_ends_with_the_one_that_started_it_and_another_
         "import sys, time\nfrom pathlib import Path\nfrom service.ingestion.indexer import Indexer\n"
         "from service.ingestion.jobs import JobQueue\n"
         "folder, store = map(Path, sys.argv[1:])\n"
-        "indexer = Indexer(folder, store, JobQueue(folder))\nindexer.start()\ntime.sleep(600)\n"
+        "indexer = Indexer(folder, store, JobQueue(folder), 120)\nindexer.start()\ntime.sleep(600)\n"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "service"), str(store.root)]
     root = Path(__file__).parents[1]

@@ -110,11 +110,20 @@ def test_an_unreadable_file_in_a_folder_fails_only_when_it_is_read(tmp_path: Pat
         ("gutenberg:gull", "gutenberg:1342"),
         ("gutenberg:", "gutenberg:1342"),
         ("gutenberg:../1", "gutenberg:1342"),
+        ("https://[::1", "no address"),
+        ("x" * 5000, "wanted a file"),
+        ("~nobody-of-that-name/book.txt", "wanted a file"),
     ],
 )
 def test_a_place_that_is_none_is_refused_with_what_is_wanted(place: str, said: str) -> None:
     with pytest.raises(SourceError, match=said):
         list(find(place))
+
+
+@pytest.mark.parametrize("place", [f"http://{'a' * 300}/", "http://127.0.0.1:1/\ud800"])
+def test_an_address_that_cannot_be_written_is_refused(place: str, settings: Fetching) -> None:
+    with pytest.raises(SourceError, match="could not be fetched"):
+        only(place, settings).fetch()
 
 
 def test_a_folder_without_books_is_refused_with_the_suffixes_wanted(tmp_path: Path) -> None:

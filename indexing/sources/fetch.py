@@ -68,6 +68,8 @@ class Web:
     def _get(self, address: str) -> Fetched:
         import httpx
 
+        # No server answers otherwise the next time; UnicodeError is a host or a path that has no address.
+        final = (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.TooManyRedirects, UnicodeError)
         stamp = self.cache / "fetch.last"
         problem = ""
         wait_s = 0.0
@@ -89,10 +91,10 @@ class Web:
                     if response.status_code not in _TRY_AGAIN:
                         break
                     wait_s = _retry_after_s(response.headers.get("Retry-After"), 2.0**attempt)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
                 problem = str(error) or type(error).__name__
                 wait_s = 2.0**attempt
-                if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.TooManyRedirects):
+                if isinstance(error, final):
                     break
             finally:
                 stamp.touch()

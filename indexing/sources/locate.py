@@ -67,7 +67,10 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
         fetch = partial(_fetch_gutenberg, int(number), mirror.rstrip("/"), _web(settings, delay_s))
         yield Source(f"{_GUTENBERG}{number}", f"gutenberg-{number}", fetch)
     elif re.match(r"https?://", place, re.I):
-        parts = urlsplit(place)
+        try:
+            parts = urlsplit(place)
+        except ValueError as error:
+            raise SourceError(f"{place} is no address ({error}); wanted one such as https://…") from error
         stem = Path(unquote(parts.path)).stem
         yield Source(place, slug(stem or parts.netloc), partial(Web.get, _web(settings, delay_s), place))
     elif re.match(r"[a-z][a-z0-9+.-]+://", place, re.I):
@@ -75,7 +78,13 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
             f"{place} cannot be fetched; wanted a path, an http or https address, or gutenberg:ID"
         )
     else:
-        yield from _find_files(Path(place).expanduser())
+        try:
+            yield from _find_files(Path(place).expanduser())
+        except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is shut, a ~user
+            raise SourceError(
+                f"{place[:200]} cannot be read ({getattr(error, 'strerror', None) or error}); "
+                "wanted a file, a folder, an address or gutenberg:ID"
+            ) from error
 
 
 def _find_files(path: Path) -> Iterator[Source]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from indexing.errors import is_full
 from service.http_errors import Refused
 
 _LEAST_FREE = 2**17  # bytes; SQLite wants more than a page for what it keeps beside the database
@@ -57,7 +57,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if is_full(error):
             raise NoRoom(full) from error
         raise NoState(
             f"{path} cannot be written ({error.strerror}); name another folder with STORYQA_STATE"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import logging
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from indexing.build import BuildSettings, IdTaken, build_book
-from indexing.errors import SourceError
+from indexing.errors import DiskFull, SourceError, is_full
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store import IndexStore
@@ -21,6 +24,8 @@ from service.ingestion.jobs import JobQueue, UploadJob
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 # The longest novels have ten million; a book of more is taken for an attempt to fill the memory.
 MOST_CHARACTERS = 20_000_000
@@ -30,19 +35,30 @@ _REPORT_S = 0.2
 _NICENESS = 10
 
 
+class Cancelled(Exception):
+    """The job in hand is not wanted any more."""
+
+
 def main() -> None:
-    """``python -m service.ingestion.index_worker FOLDER STORE``, as ``Indexer`` starts it."""
-    folder, store = map(Path, sys.argv[1:])
+    """``python -m service.ingestion.index_worker FOLDER STORE PARENT``, as ``Indexer`` starts it.
+
+    ``PARENT`` is the id of the process that starts it, and reads its end of the pipe at standard input.
+    """
+    end_with_parent(int(sys.argv[3]))
+    folder, store = map(Path, sys.argv[1:3])
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("indexing").setLevel(logging.INFO)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     with (folder / "indexer.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return  # another service's process was quicker
         _lower_priority()
-        work(JobQueue(folder), IndexStore(store), _IDLE_S)
+        try:
+            work(JobQueue(folder), IndexStore(store), _IDLE_S)
+        except StoryQAError as error:  # of the queue: the folder of the state is full, or gone
+            log.error("%s", error)
+            sys.exit(1)
 
 
 def work(jobs: JobQueue, store: IndexStore, idle_s: float) -> None:
@@ -56,6 +72,8 @@ def work(jobs: JobQueue, store: IndexStore, idle_s: float) -> None:
             continue
         try:
             _index(job, jobs, store)
+        except Cancelled:
+            log.info("%s: cancelled", job.name)
         except (StoryQAError, OSError, MemoryError) as error:
             log.error("%s: %s", job.name, error)
             jobs.fail(job.id, _reason_for_uploader(error, jobs.upload(job.id)))
@@ -84,10 +102,16 @@ def _index(job: UploadJob, jobs: JobQueue, store: IndexStore) -> None:
             f"{job.name} has {len(book.text):,} characters; wanted at most {MOST_CHARACTERS:,}: split it"
         )
     report = _progress_reporter(job, jobs)
+
+    def check_wanted() -> None:
+        if jobs.get(job.id).finished:
+            raise Cancelled
+
+    build = partial(build_book, book, BuildSettings(), store, on_progress=report, on_written=check_wanted)
     try:
-        build_book(book, BuildSettings(), store, on_progress=report)
+        build()
     except IdTaken:  # by a book from elsewhere, which whoever sent this one wants to be replaced
-        build_book(book, BuildSettings(), store, force=True, on_progress=report)
+        build(force=True)
 
 
 def _progress_reporter(job: UploadJob, jobs: JobQueue) -> Callable[[int, int], None]:
@@ -106,14 +130,30 @@ def _reason_for_uploader(error: Exception, upload: Path) -> str:
     """What the uploader is told: what is wrong with the book, and nothing of where it lay."""
     if isinstance(error, MemoryError):
         return "there is too little memory to index this book; split it, or try again later"
+    if isinstance(error, DiskFull) or is_full(error):
+        return "the server's disk is full; make room and send the book again"
     if isinstance(error, OSError):
-        why = error.strerror or error  # numpy raises some without
-        return f"the book could not be written to the store ({why}); make room and send it again"
+        return f"the book could not be written to the store ({error.strerror or error}); send it again later"
     return str(error).replace(str(upload), "the upload")
 
 
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+def end_with_parent(parent: int) -> None:
+    """Have this process killed when its parent, the process of id ``parent``, ends, however that ends.
+
+    Linux does it by itself, even where a loop in C keeps Python's lock; elsewhere the pipe at standard
+    input, which closes with the parent, is watched by a thread.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)  # it had ended before that
+    threading.Thread(target=_end_with_pipe, daemon=True).start()
+
+
+def _end_with_pipe() -> None:
+    # Not sys.stdin: its lock, held by this thread, would abort the process where it ends by itself.
+    while os.read(0, 1):
+        pass
     os._exit(0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -18,30 +19,47 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 1.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0  # before a process that died is started again
+_KILL_S = 10.0  # that a killed process may take to be gone, which a disk that hangs can hold up
 
 
 class Indexer:
     """A thread that starts ``service.ingestion.index_worker`` when there is work, and again when it dies.
 
     Of all the services over one folder one at a time has such a process; ``lock`` in the folder is held
-    by the process itself, so that whatever dies, another service takes over.
+    by the process itself, so that whatever dies, another service takes over. A job that makes no progress
+    for ``stall_s``, and in proportion longer where its file has more than a megabyte, is ended and fails;
+    one that was cancelled is ended. Whatever goes wrong in the thread, it goes on.
     """
 
-    def __init__(self, folder: Path, store: Path, jobs: JobQueue) -> None:
+    def __init__(self, folder: Path, store: Path, jobs: JobQueue, stall_s: float) -> None:
         self._folder = folder
+        self._lock = folder / "indexer.lock"
         self._store = store
         self._jobs = jobs
+        self._stall_s = stall_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._wait_s = _FIRST_WAIT_S
+        self._not_before = 0.0
+        self._progress: tuple[str, float] | None = None  # the job in hand and how far it is,
+        self._progress_at = 0.0  # and since when
+        self._failure: str | None = None
         self._woken = threading.Event()
         self._stopped = False
-        self._thread = threading.Thread(target=self._watch, name="storyqa-indexer", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="storyqa-indexer", daemon=True)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why uploads are not indexed now, or None."""
+        if self._thread.ident is not None and not self._thread.is_alive() and not self._stopped:
+            return "the thread that has uploads indexed is gone; start the service again"
+        return self._failure
 
     def start(self) -> None:
         """Begin to look for work; what a service before this one left undone is work."""
         self._thread.start()
 
     def wake(self) -> None:
-        """There is work now."""
+        """There is work now, or work that is not wanted any more."""
         self._woken.set()
 
     def close(self) -> None:
@@ -49,48 +67,92 @@ class Indexer:
         self._stopped = True
         self._woken.set()
         self._thread.join()
-        if self._process is not None:
-            self._process.kill()  # a build is published in one step, so there is nothing to tidy up
-            self._process.communicate()
+        with suppress(subprocess.TimeoutExpired):
+            self._end_process()  # a build is published in one step, so there is nothing to tidy up
 
-    def _watch(self) -> None:
+    def _run(self) -> None:
         with suppress(StoryQAError, OSError):
             self._jobs.remove_orphans()
-        wait_s = _FIRST_WAIT_S
-        not_before = 0.0
         while not self._stopped:
-            if self._process is not None and (code := self._process.poll()) is not None:
-                self._process.communicate()
-                self._process = None
-                if code != 0:
-                    log.error("the process that indexes ended with %d; it is started again", code)
-                    not_before = time.monotonic() + wait_s
-                    wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-                else:
-                    wait_s = _FIRST_WAIT_S
-            if self._process is None and time.monotonic() >= not_before and self._has_work():
-                self._process = self._start_process()
+            try:
+                failure = self._watch()
+            except (
+                Exception
+            ) as error:  # a disk that is full, a folder that is gone: uploads must not wait for ever
+                failure = f"uploads are not indexed: {error}"
+            if failure is not None and failure != self._failure:
+                log.error("%s", failure)
+            self._failure = failure
             self._woken.wait(_POLL_S)
             self._woken.clear()
 
+    def _watch(self) -> str | None:
+        """Do what there is to do now; returns what hinders the indexing."""
+        if self._process is not None:
+            code = self._process.poll()
+            if code is None:
+                self._end_unwanted()
+                return None
+            self._process.communicate()
+            self._process = None
+            if code == 0:
+                self._wait_s = _FIRST_WAIT_S
+            else:
+                self._not_before = time.monotonic() + self._wait_s
+                self._wait_s = min(2 * self._wait_s, _LONGEST_WAIT_S)
+                return f"the process that indexes ended with {code}; it is started again"
+        if time.monotonic() < self._not_before:
+            return self._failure
+        if self._has_work():
+            self._process = self._start_process()
+            self._progress = None
+        return None
+
     def _has_work(self) -> bool:
         """Whether there is work that no other service's process is at."""
-        try:
-            return self._jobs.pending() and _is_unlocked(self._folder / "indexer.lock")
-        except StoryQAError as error:
-            log.error("%s", error)
-            return False
+        return self._jobs.pending() and _is_unlocked(self._lock)
 
-    def _start_process(self) -> subprocess.Popen[bytes] | None:
+    def _start_process(self) -> subprocess.Popen[bytes]:
         module = "service.ingestion.index_worker"
-        command = [sys.executable, "-m", module, str(self._folder), str(self._store)]
+        command = [sys.executable, "-m", module, str(self._folder), str(self._store), str(os.getpid())]
+        # It ends when its standard input does: when this process ends, however it ends.
+        # Ctrl-C in a terminal is for the service, which has it end: hence a process group of its own.
+        return subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
+
+    def _end_unwanted(self) -> None:
+        """End the process where its job was cancelled, or has made no progress for too long."""
+        if self._jobs.stopped():
+            self._end_process()
+            if _is_unlocked(self._lock):  # else it was another service's process, which that one ends
+                self._jobs.forget_stopped()
+            return
+        job = self._jobs.running()
+        progress = None if job is None else (job.id, job.progress)
+        if progress != self._progress:
+            if self._progress is not None:
+                self._wait_s = _FIRST_WAIT_S  # it gets on: whatever ends it next may be gone soon
+            self._progress, self._progress_at = progress, time.monotonic()
+        if job is None:
+            return
         try:
-            # It ends when its standard input does: when this process ends, however it ends.
-            # Ctrl-C in a terminal is for the service, which has it end: hence a process group of its own.
-            return subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
-        except OSError as error:
-            log.error("the process that indexes cannot be started (%s)", error)
-            return None
+            size = self._jobs.upload(job.id).stat().st_size
+        except FileNotFoundError:  # the job has ended this moment
+            return
+        limit_s = self._stall_s * max(1.0, size / 2**20)
+        if time.monotonic() - self._progress_at > limit_s:
+            log.error("%s: no progress for %.0f s; its process is ended", job.name, limit_s)
+            self._end_process()
+            self._jobs.fail(
+                job.id,
+                f"indexing made no progress for {limit_s:.3g} s, the most that a file of {size:,} bytes may; "
+                "send the book as plain text, or where the server is only slow, have STORYQA_STALL_S raised",
+            )
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate(timeout=_KILL_S)
+            self._process = None
 
 
 def _is_unlocked(lock: Path) -> bool:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from indexing.errors import IndexMismatch, UnknownBook
+import time
+
+from indexing.errors import DiskFull, IndexMismatch, UnknownBook
 from indexing.store import IndexStore
 from service.http_errors import Refused
-from service.ingestion.incoming import IncomingFile, NoState
+from service.ingestion.incoming import IncomingFile, NoRoom, NoState
 from service.ingestion.indexer import Indexer
 from service.ingestion.jobs import JobQueue, UploadJob
 from service.ingestion.uploads import Upload
 from service.settings import Settings
 
+_REMOVED = "the book was removed before it was indexed"
+_STOP_S = 15.0  # that the process which indexes may take to be ended, by whichever service has started it
+_POLL_S = 0.05
+
 
 class BookExists(Refused):
-    """A book that would have to be replaced, or is being indexed."""
+    """A book that would have to be replaced, or is being indexed by something else than a job."""
 
     status = 409
     kind = "book-there"
@@ -25,7 +31,7 @@ class Ingester:
     def __init__(self, settings: Settings, store: IndexStore) -> None:
         self.store = store
         self.jobs = JobQueue(settings.state_folder)
-        self.indexer = Indexer(settings.state_folder, store.root, self.jobs)
+        self.indexer = Indexer(settings.state_folder, store.root, self.jobs, settings.stall_s)
         self.most = settings.most_jobs
         self.closing = False
 
@@ -44,25 +50,50 @@ class Ingester:
         self.indexer.wake()
         return job
 
+    def cancel(self, job_id: str) -> None:
+        """Give up a job, whether it waits or runs; raises ``UnknownJob``."""
+        self.jobs.get(job_id)
+        self.jobs.cancel_job(job_id, "the job was cancelled")
+        self.indexer.wake()
+
     def remove(self, book_id: str) -> None:
-        """Take a book out of the store, and out of the queue; raises ``UnknownBook`` and ``BookExists``."""
-        waiting = self.jobs.of_book(book_id)
+        """Take a book out of the store, out of the queue, and from the process that indexes it.
+
+        Raises ``UnknownBook``, ``BookExists``, ``NoRoom`` and ``NoState``.
+        """
+        if not self._has(book_id) and not self.jobs.of_book(book_id):
+            self.store.current(book_id)  # which says what ids look like this one
+        ended_at: float | None = None
+        while not self._removed(book_id):
+            # Another process is at the book: one that does our jobs is ended, and no other.
+            if ended_at is None and any(job.status == "running" for job in self.jobs.of_book(book_id)):
+                ended_at = time.monotonic()
+                self.jobs.cancel(book_id, _REMOVED)
+                self.indexer.wake()
+            if ended_at is None or time.monotonic() - ended_at > _STOP_S:
+                raise BookExists(
+                    f"{book_id!r} is being indexed; remove it when that is done", {"Retry-After": "10"}
+                )
+            time.sleep(_POLL_S)
+
+    def _removed(self, book_id: str) -> bool:
+        """Remove the book unless another process has claimed it."""
         try:
-            if any(job.status == "running" for job in waiting):
-                raise BlockingIOError
-            self.store.remove(book_id, wait=False)
+            # A process that has begun with a job asks, with the book claimed, whether the job is wanted:
+            # so it never publishes what was removed. Files go first, for there may be no room to cancel.
+            with self.store.claim(book_id, wait=False) as claim:
+                claim.withdraw()
+                self.jobs.cancel(book_id, _REMOVED)
         except BlockingIOError:
-            raise BookExists(
-                f"{book_id!r} is being indexed; remove it when that is done", {"Retry-After": "10"}
-            ) from None
-        except UnknownBook:
-            if not waiting:
-                raise
+            return False
+        except DiskFull as error:
+            raise NoRoom(str(error)) from error
         except OSError as error:
             raise NoState(
                 f"{book_id!r} cannot be removed ({error.strerror}); is the store read only?"
             ) from error
-        self.jobs.cancel(book_id, "the book was removed before it was indexed")
+        self.indexer.wake()
+        return True
 
     def _has(self, book_id: str) -> bool:
         try:

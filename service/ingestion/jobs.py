@@ -40,9 +40,13 @@ create table if not exists jobs (
     status text not null check (status in ('queued', 'running', 'done', 'failed')),
     progress real not null default 0,
     error text,
-    attempts integer not null default 0
+    attempts integer not null default 0,
+    stopped integer not null default 0
 )
 """
+# Older tables have it not. 1 for a job that was cancelled while a process was at it, until that one is gone.
+_STOPPED = "alter table jobs add column stopped integer not null default 0"
+_NONE_STOPPED = "update jobs set stopped = 0 where stopped"
 _COLUMNS = "id, book_id, title, name, status, progress, error"
 
 
@@ -160,10 +164,29 @@ class JobQueue:
             query = f"select {_COLUMNS} from jobs where book_id = ? and status in ('queued', 'running')"
             return [UploadJob(*row) for row in database.execute(f"{query} order by number", (book_id,))]
 
+    def running(self) -> UploadJob | None:
+        """The job that a process is at, or was when it died."""
+        with self._connected() as database:
+            query = f"select {_COLUMNS} from jobs where status = 'running' order by number limit 1"
+            row = database.execute(query).fetchone()
+        return None if row is None else UploadJob(*row)
+
+    def stopped(self) -> bool:
+        """Whether a process may be at a job that was cancelled: it has to be ended."""
+        with self._connected() as database:
+            query = "select exists (select 1 from jobs where stopped)"
+            return bool(database.execute(query).fetchone()[0])
+
+    def forget_stopped(self) -> None:
+        """The process that was at a cancelled job is no more."""
+        with self._connected() as database:
+            database.execute(_NONE_STOPPED)
+
     def start_next(self) -> UploadJob | None:
         """The next job, now running, or None; for the one process that indexes."""
         with self._connected() as database:
             database.execute("begin immediate")
+            database.execute(_NONE_STOPPED)  # whoever asks is at none of them
             query = f"select {_COLUMNS} from jobs where status = 'queued' order by number limit 1"
             row = database.execute(query).fetchone()
             if row is not None:
@@ -186,36 +209,52 @@ class JobQueue:
                 ),
             )
             database.execute("update jobs set status = 'queued' where status = 'running'")
+            database.execute(_NONE_STOPPED)
 
     def progress(self, id: str, share: float) -> None:
         """Note how far a running job is."""
         with self._connected() as database:
-            database.execute("update jobs set progress = ? where id = ?", (round(share, 4), id))
+            query = "update jobs set progress = ? where id = ? and status = 'running'"
+            database.execute(query, (round(share, 4), id))
 
     def finish(self, id: str) -> None:
-        """The book is in the store."""
+        """The book is in the store; nothing to a job that has failed, for it was cancelled meanwhile."""
         with self._connected() as database:
             database.execute(
-                "update jobs set status = 'done', progress = 1, error = null where id = ?", (id,)
+                "update jobs set status = 'done', progress = 1, error = null "
+                "where id = ? and status != 'failed'",
+                (id,),
             )
         self.upload(id).unlink(missing_ok=True)
 
     def fail(self, id: str, error: str) -> None:
-        """The book cannot be indexed."""
+        """The book cannot be indexed; the first reason counts."""
         with self._connected() as database:
-            database.execute("update jobs set status = 'failed', error = ? where id = ?", (error, id))
+            query = "update jobs set status = 'failed', error = ? where id = ? and status != 'failed'"
+            database.execute(query, (error, id))
         self.upload(id).unlink(missing_ok=True)
 
     def cancel(self, book_id: str, error: str) -> int:
-        """Fail the jobs for a book that have not begun; how many they were."""
+        """Fail the jobs for a book that are not finished; how many they were.
+
+        A process that is at one of them is to be ended by whoever started it: ``stopped``.
+        """
+        return self._cancel("book_id", book_id, error)
+
+    def cancel_job(self, id: str, error: str) -> None:
+        """Fail one job, as ``cancel`` does, unless it is finished."""
+        self._cancel("id", id, error)
+
+    def _cancel(self, column: str, value: str, error: str) -> int:
         if not self._exists():
             return 0
         with self._connected() as database:
             database.execute("begin immediate")
-            query = "select id from jobs where book_id = ? and status = 'queued'"
-            gone = database.execute(query, (book_id,)).fetchall()
+            query = f"select id from jobs where {column} = ? and status in ('queued', 'running')"
+            gone = database.execute(query, (value,)).fetchall()
             database.executemany(
-                "update jobs set status = 'failed', error = ? where id = ?", [(error, id) for (id,) in gone]
+                "update jobs set stopped = (status = 'running'), status = 'failed', error = ? where id = ?",
+                [(error, id) for (id,) in gone],
             )
             database.execute("commit")
         for (id,) in gone:
@@ -257,6 +296,8 @@ class JobQueue:
         with FileLock(self._file.with_suffix(".lock")), closing(sqlite3.connect(self._file)) as database:
             database.execute("pragma journal_mode = wal")
             database.execute(_TABLE)
+            if "stopped" not in (column[1] for column in database.execute("pragma table_info(jobs)")):
+                database.execute(_STOPPED)
         self._made = True
 
 

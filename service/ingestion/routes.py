@@ -113,7 +113,7 @@ async def add_book(request: Request, response: Response, ingester: TheIngester) 
     "/books/{book_id}", status_code=204, responses=problems.responses(404, 409, 422, 500, 503, 507)
 )
 def remove_book(book_id: str, ingester: TheIngester) -> None:
-    """Take a book off the shelf; questions being answered from it still are."""
+    """Take a book off the shelf, even one being indexed; questions being answered from it still are."""
     ingester.remove(book_id)
 
 
@@ -121,6 +121,12 @@ def remove_book(book_id: str, ingester: TheIngester) -> None:
 def job(job_id: str, ingester: TheIngester) -> JobOut:
     """How far a book is on its way to the shelf."""
     return JobOut.model_validate(ingester.jobs.get(job_id))
+
+
+@router.delete("/jobs/{job_id}", status_code=204, responses=problems.responses(404, 422, 500, 503, 507))
+def cancel_job(job_id: str, ingester: TheIngester) -> None:
+    """Give up a job, whether it waits or runs; the book that it was to replace stays."""
+    ingester.cancel(job_id)
 
 
 @router.get(

@@ -21,6 +21,8 @@ from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
 
+_RESTART_S = 1.0
+
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
 
@@ -92,7 +94,14 @@ class Batcher:
 
     def start(self) -> None:
         """Begin to answer."""
-        self._worker = asyncio.create_task(self._work())
+        self._worker = asyncio.create_task(self._work_on())
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no questions are answered any more, or None."""
+        if self._worker is not None and self._worker.done():
+            return "no questions are answered any more; start the service again"
+        return None
 
     async def close(self) -> None:
         """Take no more, finish what was taken, and stop."""
@@ -128,7 +137,7 @@ class Batcher:
 
     async def _wait_for(self, tasks: Sequence[Task]) -> list[Any]:
         entries = self._queue.put(tasks, self._hooks.context())
-        self._hooks.queued(len(self._queue))
+        self._note_waiting()
         try:
             async with asyncio.timeout(self._deadline_s):
                 return await asyncio.gather(*(entry.done for entry in entries))
@@ -139,7 +148,16 @@ class Batcher:
             ) from None
         finally:
             self._queue.cancel(entries)
-            self._hooks.queued(len(self._queue))
+            self._note_waiting()
+
+    async def _work_on(self) -> None:
+        """Work until there is no more to come, whatever goes wrong."""
+        while True:
+            try:
+                return await self._work()
+            except Exception:
+                log.exception("the batches stopped; they go on in %g s", _RESTART_S)
+                await asyncio.sleep(_RESTART_S)
 
     async def _work(self) -> None:
         waited = False  # for the batch before: no need to wait again
@@ -147,11 +165,24 @@ class Batcher:
             if not waited and self._queue.waiting_tokens(self._queue.oldest_key()) < self._tokens:
                 await asyncio.sleep(self._wait_s)
             if len(self._queue):  # else all have gone meanwhile
-                await self._read(*self._queue.next_batch(self._tokens))
+                key, entries = self._queue.next_batch(self._tokens)
+                try:
+                    await self._read(key, entries)
+                except Exception as error:  # whatever it is, those who come next must be answered
+                    log.exception("a batch failed; the next ones are read all the same")
+                    for entry in entries:
+                        if not entry.done.done():
+                            entry.done.set_exception(error)
             waited = len(self._queue) > 0
 
+    def _note_waiting(self) -> None:
+        try:
+            self._hooks.queued(len(self._queue))
+        except Exception:  # as of a disk that is full
+            log.exception("how many questions wait could not be told of")
+
     async def _read(self, key: BatchKey, entries: Sequence[QueuedTask]) -> None:
-        self._hooks.queued(len(self._queue))
+        self._note_waiting()
         loop = asyncio.get_running_loop()
         began, began_ns = loop.time(), time.time_ns()
         outcomes = await self.run(self._outcomes, key, [entry.task.ask for entry in entries])
@@ -191,7 +222,10 @@ class Batcher:
             log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
             return [outcome for ask in asks for outcome in self._outcomes(key, [ask])]
         for ask, cited in zip(asks, answers, strict=True):
-            self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
+            try:
+                self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
+            except Exception:  # of memory that is short, say: the answer is there all the same
+                log.exception("an answer could not be kept")
         return [*answers]
 
 

@@ -1,0 +1,81 @@
+"""A full disk is called a full disk, whatever meets it, and costs no book."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+import shelf
+from fastapi import APIRouter
+from server import problem, running
+
+from indexing.build import BuildSettings, build_book
+from indexing.errors import DiskFull
+from indexing.store import IndexStore
+from service.app import create_app
+from service.cli import run
+from service.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+# Runs one command line after the other, each with room for one more byte than the last one's largest file
+# could have: so every file of a build is once the one that meets the full disk.
+CODE = """
+import resource, sys
+from pathlib import Path
+from service.cli import run
+built, arguments = Path(sys.argv[1]), sys.argv[2:]
+for size in sorted({path.stat().st_size for path in built.rglob("*") if path.is_file()}):
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size - 1, most))
+    print(run(arguments))
+"""
+
+
+@pytest.mark.processes
+def test_the_command_line_says_that_the_disk_is_full_whichever_file_meets_it(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "tale.txt"
+    source.write_text(f"{shelf.CLOCK}\n\n{shelf.WELL}" * 3)
+    arguments = ["index", str(source), "--id", "tale", "--force", "--encoder", str(tiny_bert), "--store"]
+    assert run([*arguments, str(tmp_path / "built")]) == 0
+    build_book(shelf.story("well"), BuildSettings(encoder=str(tiny_bert)), IndexStore(tmp_path / "store"))
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(tmp_path / "built" / "books"), *arguments, str(tmp_path / "store")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    said = [line for line in done.stderr.splitlines() if "tale" in line]
+    assert len(said) >= 8, done.stderr
+    assert all("is full; make room" in line for line in said), said
+    assert done.stdout.split() == ["2"] * len(said)
+    assert IndexStore(tmp_path / "store").ids() == ["well"]
+    assert run([*arguments, str(tmp_path / "store")]) == 0  # there is room again
+
+
+def test_a_full_disk_that_a_claim_meets_is_named(tmp_path: Path) -> None:
+    def write(workspace: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(DiskFull, match=f"the disk of {tmp_path} is full"), IndexStore(tmp_path).claim("tale"):
+        write(tmp_path)
+
+
+def test_a_full_disk_that_any_call_meets_is_a_507(tmp_path: Path) -> None:
+    app = create_app(Settings(store=tmp_path, retriever="bm25", reader="overlap"))
+    router = APIRouter()
+
+    @router.get("/full")
+    def full() -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    app.include_router(router)
+    with running(app) as url:
+        content = problem(httpx.get(f"{url}/full"), 507)
+    assert content["type"] == "urn:storyqa:problem:no-room"

@@ -1,0 +1,191 @@
+"""SIGKILL at eight moments of everything that can be killed: no book is lost, and all goes on.
+
+The moments of indexing are those at which each of a build's eight files is there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil  # type: ignore[import-untyped]
+import pytest
+import shelf
+from novels import novel
+from test_books_over_http import process as service_process
+from test_jobs import queue
+from test_workers import ASKED, WORKERS, place, serving, workers
+
+from answering.book_qa import Ask, BookQA
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+from service.ingestion.indexer import Indexer
+from service.ingestion.jobs import JobQueue
+
+pytestmark = pytest.mark.processes
+
+ROOT = Path(__file__).parents[1]
+MOMENTS = (
+    *("text.npy", "passages.npy", "windows.npy", "vocabulary.npy"),
+    *("terms.npy", "postings.npy", "vectors.faiss", "manifest.json"),
+)
+PATIENCE_S = 300
+
+
+def until(reached: object) -> None:
+    assert callable(reached)
+    deadline = time.monotonic() + PATIENCE_S
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def is_written(store: IndexStore, book_id: str, file: str) -> bool:
+    """Whether the file is there of the build that is being made of the book."""
+    return any((store.root / "books" / book_id).glob(f".new-*/{file}"))
+
+
+def assert_only_builds_that_serve(store: IndexStore) -> None:
+    store.sweep()
+    for book_id in store.ids():
+        folder = store.root / "books" / book_id
+        assert {path.name for path in folder.iterdir()} == {"current", store.current(book_id)}
+
+
+def text_of(moment: int) -> str:
+    return f"Tale {moment}.\n\n{shelf.CLOCK}\n\n{shelf.WELL}".strip()
+
+
+def test_indexing_by_the_command_line(tiny_bert: Path, tmp_path: Path) -> None:
+    store = IndexStore(tmp_path / "store")
+    old = novel("tale", words=300)
+    other = build_book(shelf.story("well"), BuildSettings(encoder=str(tiny_bert)), store)
+    build_book(old, BuildSettings(encoder=str(tiny_bert)), store)
+    source = tmp_path / "tale.txt"
+    new = novel("tale", words=60_000, seed=2).text.strip()
+    source.write_text(new)
+    command = [sys.executable, "-c", "from service.cli import main; main()", "index", str(source)]
+    command += ["--id", "tale", "--force", "--encoder", str(tiny_bert), "--store", str(store.root)]
+    killed = 0
+    for moment in MOMENTS:
+        before = store.current("tale")
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            until(lambda: is_written(store, "tale", moment) or run.poll() is not None)  # noqa: B023
+            run.kill()
+        killed += run.returncode == -signal.SIGKILL
+        assert store.verify("tale") == []
+        assert (store.current("tale") == before) == (store.open("tale").book.text == old.text)
+        assert store.manifest("well") == other.manifest
+    assert killed == len(MOMENTS)
+    assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+    assert store.open("tale").book.text == new
+    assert_only_builds_that_serve(store)
+
+
+def test_the_process_that_indexes_uploads(tmp_path: Path) -> None:
+    store, jobs = IndexStore(tmp_path), JobQueue(tmp_path / "service")
+    indexer = Indexer(tmp_path / "service", tmp_path, jobs, stall_s=PATIENCE_S)
+    indexer.start()
+    try:
+        for number, moment in enumerate(MOMENTS):
+            id = queue(jobs, text_of(number).encode())
+            until(lambda: is_written(store, "tale", moment) or jobs.get(id).finished)  # noqa: B023
+            [child] = indexers(os.getpid())
+            child.kill()
+            until(lambda: jobs.get(id).finished)  # noqa: B023
+            assert (jobs.get(id).status, jobs.get(id).error) == ("done", None)
+            assert store.open("tale").book.text == text_of(number)
+    finally:
+        indexer.close()
+    assert_only_builds_that_serve(store)
+
+
+def indexers(parent: int) -> list[psutil.Process]:
+    """The processes that index, of the process ``parent`` and those below it."""
+    found = []
+    for child in psutil.Process(parent).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "service.ingestion.index_worker" in child.cmdline():
+                found.append(child)
+    return found
+
+
+def test_workers_that_answer(shelf_store: IndexStore) -> None:
+    offline = BookQA(shelf_store)
+    right = []
+    for one in ASKED:
+        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
+        assert cited.evidence is not None
+        right.append((cited.text, cited.evidence.start, cited.evidence.end))
+    wrong: list[object] = []
+    given: list[int] = []
+    cut_off: list[int] = []
+    enough = threading.Event()
+
+    def ask_on(number: int) -> None:
+        while not enough.is_set():
+            number = (number + 1) % len(ASKED)
+            try:
+                response = client.post("/answer", json=ASKED[number])
+            except httpx.TransportError:
+                cut_off.append(number)
+                continue
+            given.append(number)
+            if response.status_code != 200 or place(response.json()) != right[number]:
+                wrong.append((response.status_code, response.text))
+
+    fresh = httpx.Limits(max_keepalive_connections=0)
+    with serving(shelf_store) as (process, url), httpx.Client(base_url=url, limits=fresh) as client:
+        threads = [threading.Thread(target=ask_on, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for moment in range(8):
+            seen = len(given)
+            until(lambda: len(given) > seen + 5 + 3 * moment)  # noqa: B023 - each at another step of a batch
+            victim = min(workers(process))
+            os.kill(victim, signal.SIGKILL)
+            until(lambda: len(workers(process) - {victim}) == WORKERS)  # noqa: B023
+        enough.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert len(cut_off) <= 8 * len(threads)
+
+
+def test_the_whole_service(tmp_path: Path) -> None:
+    store = IndexStore(tmp_path)
+    jobs = JobQueue(tmp_path / "service")
+    ids: list[str] = []
+    for number, moment in enumerate(MOMENTS):
+        with service_process(tmp_path) as (server, client):
+            until(lambda: all(jobs.get(id).finished for id in ids))
+            assert [jobs.get(id).status for id in ids] == ["done"] * len(ids)
+            if ids:
+                assert client.get("/books/tale/text").json()["text"] == text_of(number - 1)
+            begun = client.post("/books", json={"text": text_of(number), "id": "tale"})
+            assert begun.status_code == 202
+            ids.append(begun.json()["id"])
+            until(lambda: is_written(store, "tale", moment) or jobs.get(ids[-1]).finished)  # noqa: B023
+            children = psutil.Process(server.pid).children(recursive=True)
+            server.kill()
+            server.wait()
+            assert psutil.wait_procs(children, timeout=PATIENCE_S)[1] == []  # none is left over
+        if store.ids():
+            assert store.verify("tale") == []
+            assert store.open("tale").book.text in (text_of(number - 1), text_of(number))
+    with service_process(tmp_path) as (_, client):
+        until(lambda: all(jobs.get(id).finished for id in ids))
+        assert [jobs.get(id).status for id in ids] == ["done"] * len(MOMENTS)
+        assert client.get("/books/tale/text").json()["text"] == text_of(len(MOMENTS) - 1)
+        answer = client.post("/answer", json={"book_id": "tale", "question": "Why had the pendulum stopped?"})
+        evidence = answer.json()["evidence"]
+        assert evidence["text"] == text_of(len(MOMENTS) - 1)[evidence["start"] : evidence["end"]]
+    assert_only_builds_that_serve(store)
+    assert not any((tmp_path / "service" / "uploads").iterdir())
