@@ -211,3 +211,26 @@ def test_a_damaged_member_is_refused() -> None:
     data[at : at + 20] = b"\xff" * 20
     with pytest.raises(SourceError, match="cannot be unpacked"):
         read_epub(bytes(data), "gull.epub")
+
+
+def test_an_archive_of_an_unknown_version_is_refused() -> None:
+    data = bytearray(pack({"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"])}))
+    data[data.index(b"PK\1\2") + 6] = 255  # the version that unpacking the first member needs
+    with pytest.raises(SourceError, match="zip archive cannot be read"):
+        read(bytes(data))
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_is_damaged_is_refused_however_it_is_packed(compression: int) -> None:
+    data = bytearray(
+        pack({"OPS/text/a.xhtml": page(f"<p>{PROSE}</p>"), "OPS/package.opf": package(["a"])}, compression)
+    )
+    at = data.index(b"OPS/text/a.xhtml") + 30
+    data[at : at + 20] = b"\xff" * 20
+    with pytest.raises(SourceError, match="cannot be unpacked"):
+        read_epub(bytes(data), "gull.epub")
+
+
+def test_an_element_whose_prefix_nothing_declares_is_passed_over() -> None:
+    files = {"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"], "<x:y/>")}
+    assert read(pack(files)).text == "First."

@@ -112,6 +112,17 @@ def test_a_page_is_read_in_the_encoding_that_it_declares(head: str) -> None:
     assert read("gull.html", page.encode("utf-8")).text == "caf\u00e9 \u2019"
 
 
+@pytest.mark.parametrize("charset", ["undefined", "unicode_escape", "punycode", "idna", "utf-7", "hex", "no"])
+def test_a_page_that_declares_no_encoding_of_texts_is_read_all_the_same(charset: str) -> None:
+    page = f"<html><head><meta charset={charset}></head><body><p>caf\u00e9 \u2019 \\q</p></body></html>"
+    assert read("gull.html", page.encode("cp1252")).text == "caf\u00e9 \u2019 \\q"
+
+
+def test_an_encoding_whose_name_holds_a_nul_is_none() -> None:
+    book = read("gull.txt", b"Project Gutenberg\nCharacter set encoding: a\0b\ncaf\xe9")
+    assert book.text.endswith("caf\u00e9")
+
+
 def test_xhtml_with_empty_elements_and_entities_is_read_whole() -> None:
     page = (
         '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml">'

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import lzma
 import posixpath
+import struct
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
@@ -19,6 +22,11 @@ _LARGEST_MEMBER = 64 * 2**20  # bytes unpacked; the longest novels are under 10 
 _LARGEST_BOOK = 256 * 2**20
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _NCX = "application/x-dtbncx+xml"
+# What zipfile raises for archives that are damaged, or of a version or a compression that it does not know.
+_ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(OSError, EOFError, RuntimeError, ValueError, OverflowError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class _Archive:
         self.left = _LARGEST_BOOK
         try:
             self.zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError) as error:
+        except _ZIP_ERRORS as error:
             raise self.broken(f"its zip archive cannot be read ({error})") from error
         self.members = {info.filename: info for info in self.zip.infolist()}
         if len(self.members) > _MOST_MEMBERS:
@@ -59,7 +67,7 @@ class _Archive:
         try:
             with self.zip.open(info) as member:
                 data = member.read(limit + 1)  # the stated size may lie
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, ValueError) as error:
+        except _ZIP_ERRORS as error:
             raise self.broken(f"{path} cannot be unpacked ({error})") from error
         if len(data) > limit:
             raise self.broken(f"{path} unpacks to more than {limit // 2**20} MB")
@@ -78,7 +86,8 @@ class _Archive:
         if root is None:
             raise self.broken(f"{path} is no XML")
         for element in root.iter(etree.Element):
-            element.tag = etree.QName(element).localname
+            with suppress(ValueError):  # a prefix that nothing declares: no name that is looked for
+                element.tag = etree.QName(element).localname
         return root
 
 

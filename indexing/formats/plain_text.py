@@ -24,6 +24,8 @@ _OTHER_ENCODINGS = (
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "koi8_r"),
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 )
+# Codecs of Python's that are no encodings of texts on the web; to decode Punycode takes quadratic time.
+_NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
 _SAMPLE = 64_000  # bytes shown to the detector
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -78,7 +80,7 @@ def _decode(data: bytes, declared: str | None) -> str:
         if encoding is not None:
             try:
                 return data.decode(_superset(encoding))
-            except (UnicodeDecodeError, LookupError):
+            except (ValueError, LookupError):  # not only UnicodeDecodeError: it may hold a NUL
                 continue
     return data.decode("latin-1")
 
@@ -105,8 +107,10 @@ def _mend_utf8(data: bytes) -> str | None:
 
 
 def _superset(encoding: str) -> str:
-    """Windows-1252 for what is called Latin-1 or ASCII, as the web platform reads them."""
+    """Windows-1252 for what is called Latin-1 or ASCII, as the web platform reads them; or LookupError."""
     name = codecs.lookup(encoding).name
+    if name in _NO_ENCODINGS:
+        raise LookupError(f"{name} is no encoding of texts")
     return "cp1252" if name in ("iso8859-1", "ascii") else name
 
 
