@@ -18,12 +18,17 @@ class BadId(StoryQAError):
 
 def check_id(id: str) -> str:
     """``id`` itself; raises ``BadId``, with the nearest id that will do, when it is not a slug."""
-    if not _ID.fullmatch(id):
+    if not is_id(id):
         raise BadId(
             f"{id!r} cannot be a book id: wanted at most {LONGEST} of a-z, 0-9, '.', '_' and '-', "
             f"the first a letter or digit; {slug(id)!r} would do"
         )
     return id
+
+
+def is_id(name: str) -> bool:
+    """Whether ``name`` can be a book id."""
+    return _ID.fullmatch(name) is not None
 
 
 def slug(text: str) -> str:

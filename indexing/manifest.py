@@ -7,15 +7,22 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indexing.book import Book, Chapter
 from indexing.errors import IndexMismatch
 from text.errors import StoryQAError
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 FORMAT = 1
 MANIFEST = "manifest.json"
+_LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
+# What files raise that are missing, no JSON, JSON that is too deep, or other JSON than a manifest.
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 WINDOW_WORDS = 80
 WINDOW_STEP = 60
 
@@ -139,18 +146,23 @@ def read_manifest(directory: Path, id: str) -> Manifest:
     repair = f"rebuild it: storyqa index SOURCE --id {id} --force"
     path = directory / MANIFEST
     try:
-        content = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            content = json.loads(file.read(_LARGEST))
         given = content["format"]
         checksum = content.pop("checksum")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        digest = _digest(content)
+    except _UNREADABLE as error:
         raise IndexMismatch(f"the index of {id!r}: {path} cannot be read ({error}); {repair}") from error
     if given != FORMAT:
         raise IndexMismatch(
-            f"the index of {id!r} is in format {given!r} and this storyqa reads format {FORMAT}; {repair}"
+            f"the index of {id!r} is in format {given!r:.50} and this storyqa reads format {FORMAT}; {repair}"
         )
-    if checksum != _digest(content):
+    if checksum != digest:
         raise IndexMismatch(f"the index of {id!r}: {path} is damaged (its checksum differs); {repair}")
-    manifest = _parse(content)
+    try:
+        manifest = _validator().validate_python(content)
+    except (ValueError, StoryQAError) as error:  # not damaged, but written by something else
+        raise IndexMismatch(f"the index of {id!r}: {path} holds no manifest's values; {repair}") from error
     if manifest.id != id:
         raise IndexMismatch(f"the index of {id!r}: {path} is of {manifest.id!r}; {repair}")
     return manifest
@@ -161,10 +173,8 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _parse(content: dict[str, Any]) -> Manifest:
-    fields = {name: value for name, value in content.items() if name != "format"}
-    fields["chapters"] = tuple(Chapter(**chapter) for chapter in fields["chapters"])
-    fields["settings"] = BuildSettings(**fields["settings"])
-    fields["counts"] = Counts(**fields["counts"])
-    fields["files"] = {name: FileRecord(**record) for name, record in fields["files"].items()}
-    return Manifest(**fields)
+@cache
+def _validator() -> TypeAdapter[Manifest]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Manifest)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.ids import BadId, check_id
+from indexing.ids import BadId, check_id, is_id
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
 from indexing.write import flush
@@ -39,8 +39,8 @@ class IndexStore:
         self._books = self.root / "books"
 
     def ids(self) -> list[str]:
-        """The ids of all books that can be opened, sorted."""
-        return sorted(pointer.parent.name for pointer in self._books.glob(f"*/{_CURRENT}"))
+        """The ids of all books that have a current build, sorted; other folders are passed over."""
+        return sorted(folder.name for folder in self._folders() if _is_there(folder / _CURRENT))
 
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
@@ -84,13 +84,14 @@ class IndexStore:
 
         Another process that changes the book is waited for, or BlockingIOError.
         """
-        self.current(id)
+        with suppress(IndexMismatch):  # damaged, and there to be removed
+            self.current(id)
         with self.claim(id, wait) as claim:
             claim.withdraw()
 
     def sweep(self) -> None:
         """Delete what killed processes left behind; books that a process is at work on are let be."""
-        for folder in self._books.glob("*/"):
+        for folder in self._folders():
             if _leftovers(folder):
                 with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
                     claim.sweep()
@@ -113,6 +114,13 @@ class IndexStore:
                 log.info("waiting for another process that indexes %s", id)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield Claim(self._books / id)
+
+    def _folders(self) -> list[Path]:
+        """The folders of books; others, such as ``lost+found``, cannot be a book's by their names."""
+        try:
+            return [path for path in self._books.iterdir() if is_id(path.name) and _is_there(path)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT
@@ -187,6 +195,17 @@ class Claim:
         pointer.replace(self._folder / _CURRENT)
         flush(self._folder)
         flush(self._folder.parent)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something is there, even where it may not be looked at: whoever opens it says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _leftovers(folder: Path) -> list[Path]:

@@ -128,7 +128,7 @@ def test_files_of_another_size_are_refused_with_the_repair(store: IndexStore, da
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_flipped_bits_never_raise_anything_but_a_mismatch(store: IndexStore, seed: int) -> None:
+def test_a_flipped_bit_anywhere_is_refused(store: IndexStore, seed: int) -> None:
     chance = random.Random(seed)
     for path in sorted(build_folder(store).iterdir()):
         content = path.read_bytes()
@@ -140,14 +140,12 @@ def test_flipped_bits_never_raise_anything_but_a_mismatch(store: IndexStore, see
             damaged[place] ^= 1 << chance.randrange(8)
             path.write_bytes(damaged)
             assert len(store.verify(NOVEL.id)) == 1
-            try:
-                use_everything(store.open(NOVEL.id))
-            except IndexMismatch as error:
-                assert "--id novel" in str(error)  # noqa: PT017 - most flips are found by verify alone
+            with pytest.raises(IndexMismatch, match="--id novel"):
+                store.open(NOVEL.id)
         path.write_bytes(content)
 
 
-def test_noise_in_place_of_any_file_never_raises_anything_but_a_mismatch(store: IndexStore) -> None:
+def test_noise_in_place_of_any_file_is_refused(store: IndexStore) -> None:
     for path in sorted(build_folder(store).iterdir()):
         content = path.read_bytes()
         header = content[:128] if path.suffix == ".npy" else b""
@@ -155,10 +153,8 @@ def test_noise_in_place_of_any_file_never_raises_anything_but_a_mismatch(store: 
             noise = random.Random(seed).randbytes(len(content) - len(header))
             path.write_bytes(header + noise)
             assert store.verify(NOVEL.id)
-            try:
-                use_everything(store.open(NOVEL.id))
-            except IndexMismatch as error:
-                assert "--id novel" in str(error)  # noqa: PT017 - noise in the text goes unnoticed until verify
+            with pytest.raises(IndexMismatch, match="--id novel"):
+                store.open(NOVEL.id)
         path.write_bytes(content)
 
 
