@@ -51,7 +51,7 @@ _FOREIGN = (
 )
 _ZIP = b"PK\x03\x04"
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
     re.I | re.S,
 )
 _HEAD = 4096

@@ -118,7 +118,7 @@ class BodyTooSlow(Refused):
 
 
 class BodyLimit:
-    """Passes on at most ``MAX_QUESTION_BYTES`` of a body, to ``/books`` ``MAX_TEXT_BYTES`` or a form of ``largest``.
+    """Passes on at most ``MAX_QUESTION_BYTES`` of a body; to ``/books`` ``MAX_TEXT_BYTES``, or ``largest``.
 
     What a request claims is looked at before anything is read, what it sends is counted as it comes. A
     refusal is sent at once; the connection is closed when the client has sent the rest or gone, or has been
