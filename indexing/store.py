@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.ids import BadId, check_id, is_id
+from indexing.ids import BadId, check_id, is_id, slug
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
 from indexing.write import flush
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 _CURRENT = "current"
 _ATTEMPTS = 5
+_MOST_NEAR = 5
 _T = TypeVar("_T")
 
 
@@ -138,7 +139,9 @@ class IndexStore:
 
     def _unknown(self, id: str) -> UnknownBook:
         ids = self.ids()
-        near = tuple(difflib.get_close_matches(id.lower(), ids, n=3))
+        wanted = slug(id)
+        begun = [one for one in ids if one.startswith(wanted)]
+        near = tuple(dict.fromkeys([*begun, *difflib.get_close_matches(wanted, ids, n=3)]))[:_MOST_NEAR]
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         elif ids:

@@ -34,7 +34,6 @@ _HELP = {
 app = typer.Typer(
     name="storyqa",
     help="Answers questions about whole books and cites the exact place.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -137,7 +136,7 @@ def run(arguments: Sequence[str]) -> int:
         # Usage errors: Typer gives their class another name from version to version.
         describe = getattr(error, "format_message", None)
         if describe is not None:
-            message = describe().rstrip(".")  # none where the command's help has been printed already
+            message = describe().rstrip(".?")  # none where the command's help has been printed already
             return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
         return _unexpected(error)
     return code if isinstance(code, int) else 0

@@ -21,6 +21,7 @@ USER_AGENT = "storyqa (reads books to answer questions about them; one request a
 LARGEST_FILE = 256 * 2**20  # bytes
 _TRY_AGAIN = (429, 500, 502, 503, 504)
 _LONGEST_WAIT_S = 60.0
+_CONNECT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Web:
     def _get(self, address: str) -> Fetched:
         import httpx
 
+        # Nobody is at the address now, or it is none: to wait would only tell so later.
+        hopeless = (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)
         stamp = self.cache / "fetch.last"
         problem = ""
         wait_s = 0.0
@@ -78,7 +81,7 @@ class Web:
                     "GET",
                     address,
                     headers={"User-Agent": USER_AGENT},
-                    timeout=self.timeout_s,
+                    timeout=httpx.Timeout(self.timeout_s, connect=min(_CONNECT_S, self.timeout_s)),
                     follow_redirects=True,
                 ) as response:
                     if response.is_success:
@@ -92,7 +95,7 @@ class Web:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 problem = str(error) or type(error).__name__
                 wait_s = 2.0**attempt
-                if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.TooManyRedirects):
+                if isinstance(error, (*hopeless, httpx.InvalidURL, httpx.TooManyRedirects)):
                     break
             finally:
                 stamp.touch()
