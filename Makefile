@@ -20,7 +20,7 @@ help:
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
-	@echo "make fuzz     send thousands of requests, sound and unsound, to every call"
+	@echo "make fuzz     try thousands of hostile inputs on every parser and every call, an hour or so"
 
 demo: $(VENV)/.installed
 	@$(VENV)/bin/storyqa demo
@@ -52,6 +52,8 @@ docs-tables: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/readme_tables.py
 
 fuzz: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --hypothesis-profile fuzz tests/test_fuzz_parsers.py
+	$(VENV)/bin/python -m benchmarks.parse_times
 	$(VENV)/bin/python -m benchmarks.fuzz --examples 200
 
 # The stamps make a second run start at once; they age when a dependency or a pin changes.

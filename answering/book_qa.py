@@ -138,6 +138,11 @@ class BookQA:
         check_name("retriever", ask.retriever, RETRIEVERS)
         spec_of(ask.reader)
 
+    def reach(self, ask: Ask) -> None:
+        """Raise ``EndpointError`` where the reader of ``ask`` asks a server that cannot be reached."""
+        if spec_of(ask.reader).model == "remote":
+            self._reader(ask.reader).reach()
+
     def warm(self, retriever: str, reader: str) -> None:
         """Load what the first question would load, so that it does not wait for it."""
         for book_id in self.store.ids():

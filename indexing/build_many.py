@@ -64,13 +64,16 @@ def _unbuilt(
     tasks: Iterable[BookTask], settings: BuildSettings, store: IndexStore, force: bool
 ) -> Iterator[Outcome | tuple[BookTask, Book]]:
     """The tasks' books as they are read, or the outcome of those that fail or need no work."""
-    encoder_hash = load_encoder(settings.encoder).hash
     taken: dict[str, str] = {}
     for task in tasks:
-        id = None
         try:
             book = task.load()
-            id = book.id
+        except Exception as error:
+            yield failed(task, None, error)
+            continue
+        encoder_hash = load_encoder(settings.encoder).hash  # not before: what cannot be read is told at once
+        id = book.id
+        try:
             if id in taken:
                 raise IdTaken(
                     f"the id {id!r} of {book.source} already stands for {taken[id]}; "

@@ -6,16 +6,18 @@ import re
 
 from indexing.book import Passage
 
-_WORD = re.compile(r"\S+")
+# Characters: no novel has a longer one, and without a bound a passage could be the whole book.
+LONGEST_WORD = 100
+_WORD = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
 
 
 def split(text: str, words: int = 200, overlap: int = 0) -> list[Passage]:
     """Passages of ``words`` words, each beginning ``words - overlap`` words after the one before.
 
-    A word is a run of characters that are not spaces, and a passage reaches from the first
-    character of its first word to the last of its last, so with ``overlap=0`` every non-space
-    character lies in exactly one passage. The last passage may be shorter, and is never a part
-    of the one before it. A text without words has no passages.
+    A word is a run of at most ``LONGEST_WORD`` characters that are not spaces, and a passage
+    reaches from the first character of its first word to the last of its last, so with ``overlap=0``
+    every non-space character lies in exactly one passage. The last passage may be shorter, and is
+    never a part of the one before it. A text without words has no passages.
     """
     if words < 1:
         raise ValueError(f"passages of {words} words; wanted 1 or more")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from indexing.errors import IndexMismatch, UnknownBook, naming_full_disk
-from indexing.ids import BadId, check_id, is_id
+from indexing.ids import BadId, check_id, is_id, slug
 from indexing.index import BookIndex
 from indexing.manifest import Manifest, read_manifest
 from indexing.write import flush
@@ -32,6 +32,7 @@ _CURRENT = "current"
 # What publishing may leave behind; whatever else lies beside it is not ours to delete.
 _OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 _ATTEMPTS = 5
+_MOST_NEAR = 5
 _T = TypeVar("_T")
 
 
@@ -150,7 +151,9 @@ class IndexStore:
 
     def _unknown(self, id: str) -> UnknownBook:
         ids = self.ids()
-        near = tuple(difflib.get_close_matches(id.lower(), ids, n=3))
+        wanted = slug(id)
+        begun = [one for one in ids if one.startswith(wanted)]
+        near = tuple(dict.fromkeys([*begun, *difflib.get_close_matches(wanted, ids, n=3)]))[:_MOST_NEAR]
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         elif ids:

@@ -99,6 +99,10 @@ class Reader(Protocol):
         """
         return list(readings)
 
+    def reach(self) -> None:
+        """Raise ``EndpointError``, within seconds, where the server that answers cannot be reached."""
+        return  # most answer in this process
+
     @abstractmethod
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """At most ``n_best`` answers per reading, best first; none where there is nothing to read.

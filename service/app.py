@@ -23,6 +23,7 @@ from service.access import middleware as access
 from service.book_schemas import BookDetails, BookOut, TextOut
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
+from service.json_bodies import JsonRoute
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import on_stop_signal, run_while_connected
@@ -47,7 +48,7 @@ from text.registry import UnknownName
 
 log = logging.getLogger(__name__)
 
-router = APIRouter()
+router = APIRouter(route_class=JsonRoute)
 
 
 class Service:

@@ -39,7 +39,6 @@ _HELP = {
 app = typer.Typer(
     name="storyqa",
     help="Answers questions about whole books and cites the exact place.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -143,7 +142,7 @@ def run(arguments: Sequence[str]) -> int:
         # Usage errors: Typer gives their class another name from version to version.
         describe = getattr(error, "format_message", None)
         if describe is not None:
-            message = describe().rstrip(".")  # none where the command's help has been printed already
+            message = describe().rstrip(".?")  # none where the command's help has been printed already
             return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
         if is_full(error):
             return _fail(f"the disk is full ({error}); make room and run the same command again", 1)

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # as nginx has it
 _RETRY_AFTER_S = 2  # where the error does not know better
+MOST_CULPRITS = 20  # of the things wrong with a request that are reported
+_LONGEST_STEP = 100  # characters of a pointer's, which a client may have made up
 
 
 class NotReady(StoryQAError):
@@ -170,15 +172,22 @@ async def _on_our_error(request: Request, error: Exception) -> Response:
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    culprits = [Culprit(pointer=_pointer(one["loc"]), detail=_detail(one)) for one in error.errors()]
+    errors = error.errors()
+    culprits = [Culprit(pointer=_pointer(one["loc"]), detail=_detail(one)) for one in errors[:MOST_CULPRITS]]
     detail = "; ".join(f"{culprit.pointer or 'body'}: {culprit.detail}" for culprit in culprits[:5])
+    if len(errors) > MOST_CULPRITS:
+        detail += f"; and {len(errors) - 5:,} more, of which {MOST_CULPRITS - 5} are listed"
     return ProblemResponse(_problem(422, detail, "invalid-request", errors=culprits))
 
 
 def _pointer(loc: Sequence[str | int]) -> str:
     """``("body", 0, "k")`` as the JSON pointer ``/0/k``; query and path parameters by their place."""
-    place, *steps = (str(step).replace("~", "~0").replace("/", "~1") for step in loc)
+    place, *steps = (_cut(str(step)).replace("~", "~0").replace("/", "~1") for step in loc)
     return "/".join(["" if place == "body" else place, *steps])
+
+
+def _cut(step: str) -> str:
+    return step if len(step) <= _LONGEST_STEP else f"{step[: _LONGEST_STEP - 1]}…"
 
 
 def _detail(error: dict[str, Any]) -> str:
@@ -194,6 +203,8 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, Refused):  # which only thus gets past what FastAPI catches
         return await _on_our_error(request, error.__cause__)
+    if isinstance(error.__cause__, RequestValidationError):
+        return await _on_invalid_request(request, error.__cause__)
     detail = {
         404: f"nothing is at {request.url.path}; the calls are listed at /docs",
         405: f"{request.url.path} does not take {request.method}; the calls are listed at /docs",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from answering.ask import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
 from answering.book_qa import CitedAnswer, Searched, passages_read
+from service.json_bodies import RequestBody
 
 MOST_QUESTIONS = 256
 
@@ -46,7 +47,7 @@ Before = Annotated[
 ]
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(RequestBody):
     """A question to search a book for."""
 
     model_config = example(_ASKED | {"k": 5, "retriever": "hybrid", "before": "40%"})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from indexing.store import IndexStore
@@ -23,6 +23,7 @@ os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 
 # How long an example takes is the machine's affair: a busy one must not fail a test.
 settings.register_profile("storyqa", deadline=None)
+settings.register_profile("fuzz", deadline=None, max_examples=3000, suppress_health_check=list(HealthCheck))
 settings.load_profile("storyqa")
 
 DATA = os.environ.get("STORYQA_DATA")

@@ -20,7 +20,7 @@ from test_service import ASKED
 from indexing.store import IndexStore
 from service.access.api_keys import BadKeys, KeyFile, Scope, find_key, keys_in_environment, make_key
 from service.access.authorization import is_loopback, scope_of
-from service.access.middleware import MAX_JSON_BYTES
+from service.access.middleware import MAX_QUESTION_BYTES
 from service.access.rate_limits import RateLimits
 from service.cli import run
 from service.settings import Settings
@@ -249,9 +249,9 @@ def test_every_answer_tells_browsers_to_load_nothing(open_client: httpx.Client) 
 
 
 def test_a_body_beyond_the_limit_is_refused_whatever_it_claims(open_client: httpx.Client) -> None:
-    content = problem(open_client.post("/answer", content=b" " * (MAX_JSON_BYTES + 1)), 413)
+    content = problem(open_client.post("/answer", content=b" " * (MAX_QUESTION_BYTES + 1)), 413)
     assert content["type"] == "urn:storyqa:problem:too-large"
-    pieces = (b" " * 2**16 for _ in range(MAX_JSON_BYTES // 2**16 + 2))
+    pieces = (b" " * 2**16 for _ in range(MAX_QUESTION_BYTES // 2**16 + 2))
     assert problem(open_client.post("/answer", content=pieces), 413) == content
     assert open_client.post("/answer", json=ASKED[0]).status_code == 200
 
@@ -267,8 +267,8 @@ def test_a_claim_of_a_gigabyte_is_refused_before_anything_is_sent(open_client: h
             assert caller.recv(2**16).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_question_of_a_million_characters_is_refused_for_its_length(open_client: httpx.Client) -> None:
-    for question in ("x" * 10**6, "🜁" * 10**6):
+def test_a_question_of_many_characters_is_refused_for_its_length(open_client: httpx.Client) -> None:
+    for question in ("x" * 10**5, "🜁" * 10**4):
         content = problem(open_client.post("/answer", json=ASKED[0] | {"question": question}), 422)
         assert "at most 2000 characters" in content["detail"]
         assert len(content["detail"]) < 200

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.passages import split
+from indexing.passages import LONGEST_WORD, split
 
 SPACES = " \t\n\u00a0\u2003\u3000"
-TEXTS = st.text(alphabet=st.sampled_from("ab\u00e9\U0001f433.-" + SPACES), max_size=200)
+TEXTS = st.text(alphabet=st.sampled_from("ab\u00e9\U0001f433.-" + SPACES), max_size=LONGEST_WORD)
 
 
 @settings(max_examples=60, deadline=None)
@@ -46,6 +46,14 @@ def test_passages_begin_and_end_at_words_and_share_the_overlap(
 def test_a_last_passage_is_never_a_part_of_the_one_before_it() -> None:
     passages = split("one two three four", words=3, overlap=2)
     assert [(passage.start, passage.end) for passage in passages] == [(0, 13), (4, 18)]
+
+
+def test_no_passage_is_longer_than_its_words_may_be() -> None:
+    text = "a." * 100_000
+    passages = split(text, words=200)
+    assert [(passage.start, passage.end) for passage in passages] == [
+        (start, start + 200 * LONGEST_WORD) for start in range(0, len(text), 200 * LONGEST_WORD)
+    ]
 
 
 def test_offsets_count_code_points_and_not_bytes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -204,6 +205,15 @@ def test_a_busy_server_is_asked_again_when_it_says(shop: Shop, settings: Fetchin
     shop.shelves["/gull.txt"] = Reply(STORY.encode(), first=[503], retry_after=retry_after)
     assert read_book(only(f"{shop.address}/gull.txt", settings)).text == STORY.strip()
     assert shop.paths == ["/gull.txt"] * 2
+
+
+def test_an_address_at_which_nobody_listens_is_tried_once(shop: Shop, settings: Fetching) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = f"http://127.0.0.1:{listening.getsockname()[1]}/gull.txt"
+    shop.shelves["/gull.txt"] = Reply(status=302, location=nobody)
+    with pytest.raises(SourceError, match="Connection refused"):
+        read_book(only(f"{shop.address}/gull.txt", settings))
+    assert shop.paths == ["/gull.txt"]
 
 
 def test_a_server_that_asks_for_a_long_wait_is_left_alone(shop: Shop, settings: Fetching) -> None:

@@ -15,8 +15,10 @@ _PAIRS = r"--|\.{3}|''|``|[:,](?!\d)"  # apart as well; pairs of apostrophes are
 _PIECE = re.compile(rf"{_PAIRS}|[{_MARKS}]|(?:\w++|(?!{_PAIRS})[^\s{_QUOTES}{_MARKS}])++")
 _AT_END = re.compile(rf"[)\]\s{_QUOTES}{_APOSTROPHES}]*\Z")
 _GOES_ON = re.compile(rf"[\s{_QUOTES}{_APOSTROPHES}]*[,;:]")
-_CLITIC = re.compile(rf"(.*\w)(n[{_APOSTROPHES}]t|[{_APOSTROPHES}](?:s|m|d|ll|re|ve))", re.I | re.S)
+_CLITIC = re.compile(rf".*\w(n[{_APOSTROPHES}]t|[{_APOSTROPHES}](?:s|m|d|ll|re|ve))", re.I | re.S)
+_LONGEST_CLITIC = 3
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "st", "jr", "sr", "messrs", "prof", "u.s", "a.d", "l.a"})
+_LONGEST_TITLE = max(map(len, _TITLES))
 _FUSED = {"cannot": 3, "gimme": 3, "lemme": 3, "gonna": 3, "wanna": 3, "gotta": 3}
 
 
@@ -60,9 +62,9 @@ def _parts(text: str, start: int, end: int) -> Iterator[Token]:
         elif text[end - 1] == "." and _ends_sentence(text, start, end):
             behind.append(Token(".", end - 1, end))
             end -= 1
-        elif clitic := _CLITIC.fullmatch(text, start, end):
-            middle = clitic.start(2)
-            behind.append(Token(_key(clitic[2]).removeprefix("'"), middle, end))
+        elif clitic := _CLITIC.fullmatch(text, max(start, end - _LONGEST_CLITIC - 1), end):
+            middle = clitic.start(1)
+            behind.append(Token(_key(clitic[1]).removeprefix("'"), middle, end))
             end = middle
         else:
             break
@@ -81,7 +83,7 @@ def _key(word: str) -> str:
 
 def _ends_sentence(text: str, start: int, end: int) -> bool:
     """Whether the full stop at the end of ``text[start:end]`` is one, and no abbreviation's."""
-    word = text[start : end - 1].lower()
+    word = text[max(start, end - _LONGEST_TITLE - 2) : end - 1].lower()
     if not word or word.endswith("."):
         return False
     if _AT_END.match(text, end):

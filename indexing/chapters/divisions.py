@@ -18,6 +18,7 @@ from indexing.chapters.headings import (
     in_order,
     is_title,
     lines_alone,
+    lines_below,
     paragraph_end,
     without_footnote,
 )
@@ -97,15 +98,18 @@ def _missing_numbers(candidates: list[Heading], chapters: list[Heading]) -> list
     """The candidates that are the next number of a series of chapters, and that no chapter claims."""
     missing: list[Heading] = []
     both = sorted(candidates + chapters, key=lambda heading: heading.start)
+    claims: list[int | None] = []  # the number of the next chapter behind each, from the last to the first
+    claimed = None
+    for heading in reversed(both):
+        claims.append(claimed)
+        claimed = claimed if heading.kind == _BARE_KIND else heading.number
     count = 0
-    for at, heading in enumerate(both):
+    for heading, claimed in zip(both, reversed(claims), strict=True):
         if heading.kind != _BARE_KIND:
             count = heading.number or 0
-        elif count and heading.number == count + 1:
-            claimed = next((later.number for later in both[at + 1 :] if later.kind != _BARE_KIND), None)
-            if claimed != heading.number:
-                missing.append(heading)
-                count += 1
+        elif count and heading.number == count + 1 and claimed != heading.number:
+            missing.append(heading)
+            count += 1
     return missing
 
 
@@ -133,14 +137,13 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
     if title and not is_title(title) and (title[0].islower() or not (marked or kind == _BARE_KIND)):
         return None
     end = match.end()
-    paragraph = text[end : paragraph_end(text, match.start())].strip("\n")
-    below = [line for line in paragraph.split("\n") if line.strip()]
+    below, end_below = lines_below(text, end, 3)
     if kind == _BARE_KIND and (below or (title and not is_title(title.rstrip(".?!")))):
         return None
     if below and not _NUMBERED.match(below[0]):
         if len(below) <= 2 and all(map(is_title, below)):
             title = " ".join([title, *map(str.strip, below)]).strip()
-            end = paragraph_end(text, match.start())
+            end = end_below
         elif title:
             if kind not in ("chapter", "letter") or not marked:
                 return None

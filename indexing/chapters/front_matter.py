@@ -59,7 +59,7 @@ def scene_headings(text: str) -> list[Heading]:
     """The scene headings of a screenplay, such as ``INT. KITCHEN - NIGHT``, with or without numbers."""
     headings = []
     for match in SLUG_LINE.finditer(text):
-        line = re.sub(r"\s+\d{1,3}[A-Za-z]?[.)]?$", "", match["label"]).strip()
+        line = re.sub(r"(?<!\s)\s++\d{1,3}[A-Za-z]?[.)]?$", "", match["label"]).strip()
         place = re.split(r"\s[-\u2014\u2013]+\s|\(", line)[0]  # what follows a dash may be in small letters
         if len(line) > 4 and place.isupper():
             title = re.sub(r"\s+", " ", line)

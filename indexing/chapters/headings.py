@@ -14,7 +14,7 @@ BACK_MATTER = -9  # belongs to no part
 TITLE, FRONT, BACK, NOTES, SHOT = "title", "front matter", "back matter", "notes", "scene heading"
 
 EDGE = r"[^\S\n]*+[_*=~\[\"\u201c]{0,2}+"  # indentation, and the marks of emphasis of plain-text books
-_FOOTNOTE = re.compile(r"\s*[\[(](?:\d+|\*)[\])]$")
+_FOOTNOTE = re.compile(r"(?<!\s)\s*+[\[(](?:\d+|\*)[\])]$")
 _PAGE_NUMBER = re.compile(r"(?<![\s.])(?=\s\s|\t|\s?\.\s?\.)[\s.]++\d+$")
 _LONGEST_LINE = 100
 
@@ -73,6 +73,20 @@ def paragraph_end(text: str, start: int) -> int:
     """Where the paragraph that holds ``start`` ends."""
     end = text.find("\n\n", start)
     return len(text) if end < 0 else end
+
+
+def lines_below(text: str, end: int, most: int) -> tuple[list[str], int]:
+    """At most ``most`` lines of the paragraph below the line that ends at ``end``, and the end of the last.
+
+    No more of the text is looked at, for a paragraph may have a million lines that ask for this.
+    """
+    lines: list[str] = []
+    while len(lines) < most and text.startswith("\n", end) and text[end + 1 : end + 2] not in ("", "\n"):
+        start = end + 1
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        lines.append(text[start:end])
+    return lines, end
 
 
 def without_footnote(line: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,7 +53,7 @@ def find_contents(text: str) -> ContentsList | None:
 def listed_titles(text: str, contents: ContentsList, known: list[Heading]) -> list[Heading]:
     """Lines that stand alone and are, word for word and in the same order, lines of the list of contents.
 
-    ``known`` are the headings found already; lines inside them are left alone.
+    ``known`` are the headings found already, in order; lines inside them are left alone.
     """
     wanted = Counter(contents.entries)
     lines: dict[str, list[tuple[int, int]]] = {}
@@ -61,14 +62,17 @@ def listed_titles(text: str, contents: ContentsList, known: list[Heading]) -> li
         if words in wanted:
             lines.setdefault(words, []).append(line.span(1))
     headings: list[Heading] = []
+    starts = [heading.start for heading in known]
     at = contents.end
     for entry in contents.entries:
-        place = next((span for span in lines.get(entry, ()) if span[0] >= at), None)
-        if place is None:
+        places = lines.get(entry, [])
+        which = bisect_left(places, (at, 0))
+        if which == len(places):
             continue
-        at = place[1]
-        if not any(heading.start < place[1] and place[0] < heading.end for heading in known):
-            headings.append(_heading(text, *place))
+        start, at = places[which]
+        before = bisect_left(starts, at)
+        if not before or known[before - 1].end <= start:
+            headings.append(_heading(text, start, at))
     return headings if len(headings) >= 2 and 2 * len(headings) >= len(wanted) - len(known) else []
 
 

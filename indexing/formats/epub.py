@@ -20,6 +20,9 @@ from indexing.formats.markup import Mark, MarkedText, join
 _MOST_MEMBERS = 20_000
 _LARGEST_MEMBER = 64 * 2**20  # bytes unpacked; the longest novels are under 10 MB as one document
 _LARGEST_BOOK = 256 * 2**20
+_LONGEST_PATH = 1000  # characters; the hrefs of a document are resolved against its own path
+_MOST_ENTRIES = 10_000  # of a table of contents
+_LONGEST_LABEL = 1000
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _NCX = "application/x-dtbncx+xml"
 # What zipfile raises for archives that are damaged, or of a version or a compression that it does not know.
@@ -48,7 +51,9 @@ class _Archive:
             self.zip = zipfile.ZipFile(io.BytesIO(data))
         except _ZIP_ERRORS as error:
             raise self.broken(f"its zip archive cannot be read ({error})") from error
-        self.members = {info.filename: info for info in self.zip.infolist()}
+        self.members = {
+            info.filename: info for info in self.zip.infolist() if len(info.filename) <= _LONGEST_PATH
+        }
         if len(self.members) > _MOST_MEMBERS:
             raise self.broken(f"it has {len(self.members):,} files, more than the {_MOST_MEMBERS:,} allowed")
 
@@ -94,8 +99,8 @@ class _Archive:
 def read_epub(data: bytes, name: str) -> Epub:
     """The book that ``data`` holds; ``name`` is said in errors.
 
-    Documents that the spine marks as not linear, and the navigation document, are left out. Raises
-    ``SourceError`` for what is damaged, protected or too large.
+    Documents that the spine marks as not linear, and the navigation document, are left out, and so is
+    a document that has come before. Raises ``SourceError`` for what is damaged, protected or too large.
     """
     archive = _Archive(data, name)
     rootfile = archive.tree("META-INF/container.xml").find(".//rootfile")
@@ -107,40 +112,53 @@ def read_epub(data: bytes, name: str) -> Epub:
     items = {item.get("id"): item for item in package.iter("item") if item.get("id") and item.get("href")}
     encrypted = _encrypted(archive)
     blocks: list[Block] = []
-    for reference in package.iter("itemref"):
-        item = items.get(reference.get("idref"))
-        if item is None or reference.get("linear") == "no" or "nav" in (item.get("properties") or "").split():
+    numbers: dict[str, int] = {}  # of the documents, in the order of the book
+    linear = (each.get("idref") for each in package.iter("itemref") if each.get("linear") != "no")
+    for id in dict.fromkeys(linear):
+        item = items.get(id)
+        if item is None or item.get("media-type") not in _DOCUMENTS or _is_navigation(item):
             continue
         path = _resolve(folder, item.get("href"))
-        if item.get("media-type") not in _DOCUMENTS:
+        if path in numbers:
             continue
         if path in encrypted:
             raise SourceError(f"{name} is protected (DRM); wanted an EPUB without protection")
-        blocks += _document(archive, path)
+        number = numbers[path] = len(numbers)
+        blocks += _document(archive, path, number)
     title = next((element.text for element in package.iter("title") if element.text), None)
     content = join(blocks)
-    return Epub(title, content, _contents(archive, package, folder, items, content))
+    return Epub(title, content, _contents(archive, package, folder, items, numbers, content))
 
 
-def _document(archive: _Archive, path: str) -> list[Block]:
-    """The blocks of one document, their anchors made ``path#id`` and the first block's also ``path``."""
+def _document(archive: _Archive, path: str, number: int) -> list[Block]:
+    """The blocks of one document, their anchors made ``number#id`` and the first block's also ``number#``."""
     page = read_page(archive.read(path), f"{path} in {archive.name}")
     blocks = [
-        replace(block, anchors=tuple(f"{path}#{anchor}" for anchor in block.anchors)) for block in page.blocks
+        replace(block, anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors))
+        for block in page.blocks
     ]
     if blocks:
-        blocks[0] = replace(blocks[0], anchors=(path, *blocks[0].anchors))
+        blocks[0] = replace(blocks[0], anchors=(f"{number}#", *blocks[0].anchors))
     return blocks
 
 
+def _is_navigation(item: Any) -> bool:
+    return "nav" in (item.get("properties") or "").split()
+
+
 def _contents(
-    archive: _Archive, package: Any, folder: str, items: dict[str, Any], content: MarkedText
+    archive: _Archive,
+    package: Any,
+    folder: str,
+    items: dict[str, Any],
+    numbers: dict[str, int],
+    content: MarkedText,
 ) -> tuple[Mark, ...]:
     """The table of contents, EPUB 3's navigation document or EPUB 2's NCX, as marks in the text."""
     spine = package.find(".//spine")
     ncx = items.get(spine.get("toc")) if spine is not None else None
     for item in items.values():
-        if "nav" in (item.get("properties") or "").split():
+        if _is_navigation(item):
             path = _resolve(folder, item.get("href"))
             entries = _navigation(archive.tree(path)) if path in archive.members else []
             break
@@ -151,12 +169,13 @@ def _contents(
         entries = _ncx(archive.tree(path)) if path in archive.members else []
     ends = {mark.start: mark.end for mark in content.marks}
     marks: dict[int, Mark] = {}
-    for depth, label, href in entries:
+    for depth, label, href in entries[:_MOST_ENTRIES]:
         document, _, anchor = href.partition("#")
         target = _resolve(posixpath.dirname(path), document)
-        start = content.anchors.get(f"{target}#{unquote(anchor)}" if anchor else target)
+        number = numbers.get(target)
+        start = content.anchors.get(f"{number}#{unquote(anchor)}")
         if start is None:
-            start = content.anchors.get(target)
+            start = content.anchors.get(f"{number}#")
         if start is not None and label and start not in marks:
             marks[start] = Mark(start, ends.get(start, start), depth, label)
     return tuple(sorted(marks.values(), key=lambda mark: mark.start))
@@ -198,4 +217,12 @@ def _resolve(folder: str, href: str) -> str:
 
 
 def _text(element: Any) -> str:
-    return " ".join("".join(element.itertext()).split())
+    """What stands in ``element``, up to the longest that a label is: elements may hold one another."""
+    pieces: list[str] = []
+    left = _LONGEST_LABEL
+    for piece in element.itertext():
+        pieces.append(piece[:left])
+        left -= len(piece)
+        if left <= 0:
+            break
+    return " ".join("".join(pieces).split())

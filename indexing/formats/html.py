@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -27,11 +28,19 @@ _OFTEN_UNCLOSED = ("option", "rp", "rt", "title", "head")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _DECLARED = re.compile(
-    rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.:-]+)|<meta[^>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I
+    rb"<\?xml[^<>]*encoding\s*=\s*[\"']([\w.:-]+)|<meta[^<>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I
 )
 
 # Taken out beforehand: html.parser takes quadratic time over many that are not closed, as over open tags.
-_NO_ELEMENTS = re.compile(r"<!--.*?(?:-->|\Z)|<!DOCTYPE[^\[>]*\[.*?\]\s*>|<[!?][^>]*(?:>|\Z)", re.I | re.S)
+# No character is looked at more than twice: each alternative that may fail stops where the next may begin.
+_NO_ELEMENTS = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|<!DOCTYPE[^\[>]*+\[(?:[^\]<]++|<(?!!DOCTYPE)|\](?!\s*+>))*+\]\s*+>"
+    r"|<[!?][^>]*+(?:>|\Z)",
+    re.I | re.S,
+)
+# html.parser gives more than 4,300 digits to int(), which raises; the greatest code point has seven.
+_NUMBER = re.compile(r"&#(0*+)([0-9]*+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,8 @@ def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
     declared = _DECLARED.search(data[:4096])
     stated = (declared[1] or declared[2]).decode("ascii") if declared else charset
     reader = _PageReader()
-    elements, bracket, rest = _NO_ELEMENTS.sub("", decode(data, name, stated)).rpartition(">")
+    text = _NUMBER.sub(lambda match: f"&#{match[2][:8] or match[1][:1]}", decode(data, name, stated))
+    elements, bracket, rest = _NO_ELEMENTS.sub("", text).rpartition(">")
     reader.feed(f"{elements}{bracket}{rest.replace('<', '&lt;')}")
     reader.close()
     reader.end_block()
@@ -78,6 +88,7 @@ class _PageReader(HTMLParser):
         self._pieces: list[str] = []
         self._anchors: list[str] = []
         self._left_out: list[str] = []  # open elements whose text is left out, the innermost last
+        self._open: Counter[str] = Counter()  # how many of each of them
         self._level = 0
         self._preformatted = False
 
@@ -98,6 +109,7 @@ class _PageReader(HTMLParser):
         self._begin(tag, attributes)
         if tag in _LEFT_OUT:
             self._left_out.append(tag)
+            self._open[tag] += 1
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._begin(tag, attributes)
@@ -105,8 +117,8 @@ class _PageReader(HTMLParser):
             self._end(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._left_out:
-            while self._left_out.pop() != tag:
+        if self._open[tag]:
+            while self._leave() != tag:
                 pass  # what stands open inside it ends with it
         elif tag in _BLOCKS:
             self._end(tag)
@@ -114,13 +126,13 @@ class _PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._left_out:
             self._pieces.append(data if self._preformatted else _SPACE.sub(" ", data))
-        elif self._left_out[-1] == "title" and "svg" not in self._left_out:
+        elif self._left_out[-1] == "title" and not self._open["svg"]:
             self.title.append(data)
 
     def _begin(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in _BLOCKS:
             while self._left_out and self._left_out[-1] in _OFTEN_UNCLOSED:
-                self._left_out.pop()
+                self._leave()
             self.end_block()
             self._level = _HEADINGS.get(tag, 0)
             self._preformatted = self._preformatted or tag == "pre"
@@ -130,6 +142,12 @@ class _PageReader(HTMLParser):
             self._pieces.append(" ")
         if tag != "meta":
             self._anchors += [value for key, value in attributes if key in ("id", "name") and value]
+
+    def _leave(self) -> str:
+        """Close the innermost element whose text is left out; its tag."""
+        tag = self._left_out.pop()
+        self._open[tag] -= 1
+        return tag
 
     def _end(self, tag: str) -> None:
         self.end_block()

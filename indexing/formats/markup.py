@@ -20,6 +20,7 @@ _NOT_A_CHAPTER = re.compile(
     r"(?:table of )?contents|(?:list of )?illustrations|the (?:full )?project gutenberg.*|title ?page|cover",
     re.I,
 )
+_LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
 _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it that is its title
 
 
@@ -71,11 +72,11 @@ def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
     marks = [mark for mark in marks if not _NOT_A_CHAPTER.fullmatch(clean(mark.label))]
     read = [_counted(mark) for mark in marks]
     depths = Counter(mark.depth for mark in marks)
-    chapters = [
+    chapters = Counter(
         mark.depth for mark, heading in zip(marks, read, strict=True) if heading and heading.level >= ACT
-    ]
+    )
     # The depth that most chapters are at; the shallower of two that have as many.
-    chapters_at = min(depths, key=lambda depth: (-chapters.count(depth), -depths[depth], depth), default=1)
+    chapters_at = min(depths, key=lambda depth: (-chapters[depth], -depths[depth], depth), default=1)
     headings: list[Heading] = []
     for mark, heading in zip(marks, read, strict=True):
         before = headings[-1] if headings else None
@@ -84,11 +85,16 @@ def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
             headings.append(heading)
         elif mark.depth > chapters_at:
             if before is not None and adjacent and before.number:
-                headings[-1] = replace(before, end=mark.end, title=f"{before.title}: {clean(mark.label)}")
+                title = f"{before.title}: {_title(mark)}"[:_LONGEST_TITLE]
+                headings[-1] = replace(before, end=mark.end, title=title)
         elif mark.depth == chapters_at or depths[mark.depth] > 1:
             level = CHAPTER if mark.depth == chapters_at else STORY
-            headings.append(Heading(mark.start, mark.end, level, TITLE, None, clean(mark.label)))
+            headings.append(Heading(mark.start, mark.end, level, TITLE, None, _title(mark)))
     return headings
+
+
+def _title(mark: Mark) -> str:
+    return clean(mark.label)[:_LONGEST_TITLE]
 
 
 def _counted(mark: Mark) -> Heading | None:
@@ -101,4 +107,4 @@ def _counted(mark: Mark) -> Heading | None:
     number = numeral(match[1]) if match else None
     if match is None or not number:
         return None
-    return Heading(mark.start, mark.end, CHAPTER, "numeral", number, clean(label))
+    return Heading(mark.start, mark.end, CHAPTER, "numeral", number, _title(mark))

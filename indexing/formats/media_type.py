@@ -49,9 +49,15 @@ _FOREIGN = (
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
 )
+_WRITTEN = ("an RTF document", "an old Word document")
+_OFFICE = (
+    (b"[Content_Types].xml", "a document of Microsoft Office, such as DOCX"),
+    (b"application/vnd.oasis.opendocument", "an OpenDocument file, such as ODT"),
+)
+_SAVE_AS = "open it in the program it is from and save it as text (.txt) or as a web page (.html)"
 _ZIP = b"PK\x03\x04"
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
     re.I | re.S,
 )
 _HEAD = 4096
@@ -70,12 +76,16 @@ def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
     if data.startswith(_ZIP):
         if b"application/epub+zip" in data[:200] or b"META-INF/container.xml" in data:
             return Media.EPUB
+        for part, kind in _OFFICE:
+            if part in data:
+                raise SourceError(f"{name} is {kind}; {_EXPECTED}: {_SAVE_AS}")
         raise SourceError(
-            f"{name} is a zip archive and no EPUB; {_EXPECTED}: unpack it and index what is inside"
+            f"{name} is a zip archive and no EPUB; {_EXPECTED}: unpack it and index the books in it"
         )
     for magic, kind in _FOREIGN:
         if data.startswith(magic):
-            raise SourceError(f"{name} is {kind}; {_EXPECTED}: convert it to one of these")
+            advice = _SAVE_AS if kind in _WRITTEN else "convert it to one of these"
+            raise SourceError(f"{name} is {kind}; {_EXPECTED}: {advice}")
     if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
         raise SourceError(f"{name} is a Kindle book; {_EXPECTED}: convert it to EPUB")
     promised = _promised(name, content_type)

@@ -30,6 +30,7 @@ _SAMPLE = 64_000  # bytes shown to the detector
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]")
+_MOST_MARKS = 30  # that the text of any language sets on one letter (Unicode Standard Annex 15, section 13)
 _LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _MOST_CONTROL = 0.02  # of the characters; more is no text
 
@@ -59,8 +60,27 @@ def normalise(text: str) -> str:
     dropped. Normalising again changes nothing.
     """
     text = _NO_TEXT.sub("", _LINE_END.sub("\n", text))
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", _with_sorted_marks(text))
     return _LINE_SPACE.sub("", text).strip()
+
+
+def _with_sorted_marks(text: str) -> str:
+    """An equivalent text whose long runs of combining marks are in canonical order.
+
+    ``unicodedata`` orders a run by insertion, in quadratic time where it is not in order.
+    """
+    if len(text) <= _MOST_MARKS or text.isascii():
+        return text
+    marks = [c for c in set(text) if unicodedata.combining(unicodedata.normalize("NFD", c)[0])]
+    if not marks:
+        return text
+    run = re.compile(f"[{re.escape(''.join(sorted(marks)))}]{{{_MOST_MARKS},}}")
+    return run.sub(lambda match: _in_canonical_order(match[0]), text)
+
+
+def _in_canonical_order(marks: str) -> str:
+    decomposed = "".join(unicodedata.normalize("NFD", mark) for mark in marks)
+    return "".join(sorted(decomposed, key=unicodedata.combining))
 
 
 def _decode(data: bytes, declared: str | None) -> str:

@@ -19,6 +19,8 @@ from indexing.formats.plain_text import decode, normalise
 from indexing.ids import check_id
 from indexing.sources.locate import Source
 
+_LONGEST_TITLE = 300  # characters of what a file states; a page's <title> may hold the whole book
+
 
 def read_book(source: Source, id: str | None = None, title: str | None = None) -> Book:
     """The book that ``source`` holds.
@@ -53,10 +55,10 @@ def read_book(source: Source, id: str | None = None, title: str | None = None) -
         chapters = find_chapters(body)
     else:
         chapters = marked_chapters(body, *(_within(each, start, end) for each in marks))
-    found = (
-        title or gutenberg.stated_title(text) or stated or gutenberg.title_page(body) or _stem(source.name)
-    )
-    return Book(id, normalise(found), body, source.name, chapters)
+    if not title:
+        found = gutenberg.stated_title(text) or stated or gutenberg.title_page(body) or _stem(source.name)
+        title = found[:_LONGEST_TITLE]
+    return Book(id, normalise(title), body, source.name, chapters)
 
 
 def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:

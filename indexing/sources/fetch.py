@@ -21,6 +21,7 @@ USER_AGENT = "storyqa (reads books to answer questions about them; one request a
 LARGEST_FILE = 256 * 2**20  # bytes
 _TRY_AGAIN = (429, 500, 502, 503, 504)
 _LONGEST_WAIT_S = 60.0
+_CONNECT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,12 @@ class Web:
     def _get(self, address: str) -> Fetched:
         import httpx
 
-        # No server answers otherwise the next time; UnicodeError is a host or a path that has no address.
-        final = (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.TooManyRedirects, UnicodeError)
+        # Nobody is at the address now, it has none, or no server answers otherwise the next time (UnicodeError is
+        # a host or a path that has no address): to wait would only tell so later.
+        final = (
+            *(httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL),
+            *(httpx.TooManyRedirects, UnicodeError),
+        )
         stamp = self.cache / "fetch.last"
         problem = ""
         wait_s = 0.0
@@ -80,7 +85,7 @@ class Web:
                     "GET",
                     address,
                     headers={"User-Agent": USER_AGENT},
-                    timeout=self.timeout_s,
+                    timeout=httpx.Timeout(self.timeout_s, connect=min(_CONNECT_S, self.timeout_s)),
                     follow_redirects=True,
                 ) as response:
                     if response.is_success:

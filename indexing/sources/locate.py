@@ -20,6 +20,7 @@ from indexing.sources.fetch import LARGEST_FILE, Fetched, Missing, Web, save
 
 DEFAULT_MIRROR = "https://www.gutenberg.org"
 _GUTENBERG = "gutenberg:"
+_HEAD = 4096  # bytes that tell what kind a file is
 
 
 class FetchSettings(Protocol):
@@ -47,6 +48,14 @@ class Source:
     name: str
     suggested_id: str
     fetch: Callable[[], Fetched]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A file in a folder that is passed over, and why."""
+
+    name: str
+    why: str
 
 
 def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0) -> Iterator[Source]:
@@ -93,19 +102,49 @@ def _find_files(path: Path) -> Iterator[Source]:
     if not path.is_dir():
         yield Source(str(path), slug(path.stem), partial(_read_file, path))
         return
-    paths = sorted(_walk(path))
+    files = sorted(_walk(path))
+    paths = [file for file in files if _is_book(file)]
     if not paths:
-        raise SourceError(f"{path} holds no books; wanted files that end in {', '.join(FOLDER_SUFFIXES)}")
+        others = f" (there is {files[0].name!r}, of {len(files):,} in all)" if files else ""
+        raise SourceError(
+            f"{path} holds no books{others}; wanted files that end in {', '.join(FOLDER_SUFFIXES)}"
+        )
     for file, id in zip(paths, _distinct_ids([file.relative_to(path) for file in paths]), strict=True):
         yield Source(str(file), id, partial(_read_file, file))
+
+
+def ignored_files(place: str) -> Iterator[Ignored]:
+    """The files at ``place`` that ``find`` passes over, in order of their paths; none outside folders."""
+    path = Path(place).expanduser()
+    if path.is_dir():
+        for file in sorted(_walk(path)):
+            if not _is_book(file) and file.is_file():
+                yield Ignored(str(file), _why_ignored(file))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
     for at, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
-            if not name.startswith(".") and Path(name).suffix.lower() in FOLDER_SUFFIXES:
+            if not name.startswith("."):
                 yield Path(at) / name
+
+
+def _is_book(path: Path) -> bool:
+    return path.suffix.lower() in FOLDER_SUFFIXES
+
+
+def _why_ignored(path: Path) -> str:
+    """What is wrong with a file's kind, or with its name alone."""
+    try:
+        with path.open("rb") as file:
+            media_of(path.name, file.read(_HEAD))
+    except SourceError as error:
+        return f"passed over: {error}"
+    except OSError as error:
+        return f"passed over: it cannot be read ({error.strerror or error}); check its permissions"
+    suffixes = ", ".join(FOLDER_SUFFIXES)
+    return f"passed over: its name ends in none of {suffixes}; name it by itself if it is a book"
 
 
 def _distinct_ids(paths: list[Path]) -> list[str]:

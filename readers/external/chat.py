@@ -74,6 +74,10 @@ class ChatReader(Reader):
             model, budget = model[: chars.start()], int(chars[1])
         return cls(Endpoint(url, key, timeout_s), model.strip(), budget=budget)
 
+    def reach(self) -> None:
+        """See ``Reader.reach``."""
+        self._endpoint.reach()
+
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """One answer per reading, none where there is nothing to read or the model says nothing.
 

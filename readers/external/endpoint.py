@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 PATH = "/chat/completions"
-CONNECT_S = 5.0
+CONNECT_S = 3.0
 LARGEST = 2**20  # bytes of one reply
 AT_ONCE = 4  # requests
 TRIES = 3
@@ -100,6 +101,27 @@ class Endpoint:
         self._failed = None
         return replies
 
+    def reach(self) -> None:
+        """Raise ``EndpointError`` where nobody takes connections at the address; any answer will do."""
+        import httpx
+
+        try:
+            with (
+                httpx.Client(timeout=CONNECT_S, trust_env=self._trust_env) as client,
+                client.stream("GET", self.url),
+            ):
+                pass
+        except _unreachable_errors() as error:
+            raise self._unreachable(error) from error
+        except httpx.HTTPError:
+            pass  # somebody is there
+
+    def _unreachable(self, error: BaseException) -> EndpointError:
+        return EndpointError(
+            f"{self.url} cannot be reached ({_reason(error)}); start the server there, or name another",
+            passing=True,
+        )
+
     async def _ask_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]]:
         import httpx
 
@@ -150,7 +172,10 @@ class Endpoint:
         return min(asked_s or self._pause_s * 2.0 ** (state.attempt_number - 1), LONGEST_PAUSE_S)
 
     async def _try(self, client: httpx.AsyncClient, body: bytes) -> dict[str, Any]:
-        """Raises ``_Again`` where another try may help and ``EndpointError`` where it does not."""
+        """Raises ``_Again`` where another try may help and ``EndpointError`` where it does not.
+
+        To reach the server is tried once.
+        """
         import httpx
 
         data = bytearray()
@@ -162,14 +187,9 @@ class Endpoint:
                         raise EndpointError(
                             f"{self.url} answered with more than {LARGEST:,} bytes; it is no chat endpoint"
                         )
-        except (httpx.ConnectError, httpx.ConnectTimeout, OSError, UnicodeError) as error:
-            why = str(error) or f"no connection within {CONNECT_S:g} s"
-            raise _Again(
-                EndpointError(
-                    f"{self.url} cannot be reached ({why}); start the server there, or name another",
-                    passing=True,
-                )
-            ) from error
+        except _unreachable_errors() as error:
+            # Not asked again: nobody listens there, and whoever asked can be told at once.
+            raise self._unreachable(error) from error
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise _Again(
@@ -223,6 +243,23 @@ class _Again(Exception):
         super().__init__(str(error))
         self.error = error
         self.wait_s = wait_s
+
+
+def _unreachable_errors() -> tuple[type[Exception], ...]:
+    import httpx
+
+    return (httpx.ConnectError, httpx.ConnectTimeout, OSError, UnicodeError)
+
+
+def _reason(error: BaseException | None) -> str:
+    """What the system says of a failed connection, which the libraries wrap in words of their own."""
+    said = str(error) or f"no connection within {CONNECT_S:g} s"
+    while error is not None:
+        if isinstance(error, OSError) and error.errno:
+            # asyncio puts an address in the place of the system's words; those of a name are not in its list.
+            return os.strerror(error.errno) if error.errno > 0 else error.strerror or said
+        error = error.__cause__ or error.__context__
+    return said
 
 
 def _seconds(retry_after: str | None) -> float | None:

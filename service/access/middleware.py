@@ -19,8 +19,8 @@ from service.access.rate_limits import RateLimits
 from service.http_errors import Refused
 from service.settings import Settings
 
-# 256 questions of 2,000 characters, each written as JSON's longest escape, and room for the rest.
-MAX_JSON_BYTES = 8 * 2**20
+MAX_QUESTION_BYTES = 256 * 2**10  # 256 questions of a thousand bytes each
+MAX_TEXT_BYTES = 8 * 2**20  # of a book sent as JSON
 # Between two pieces of a body; whoever sends slower than that holds a place that others need.
 _BODY_TIMEOUT_S = 60.0
 _CLOSE = {"Connection": "close"}  # or the rest of the body would have to be read all the same
@@ -118,7 +118,7 @@ class BodyTooSlow(Refused):
 
 
 class BodyLimit:
-    """Passes on at most ``MAX_JSON_BYTES`` of a body, ``largest`` bytes of an upload to ``/books``.
+    """Passes on at most ``MAX_QUESTION_BYTES`` of a body; to ``/books`` ``MAX_TEXT_BYTES``, or ``largest``.
 
     What a request claims is looked at before anything is read, what it sends is counted as it comes. A
     refusal is sent at once; the connection is closed when the client has sent the rest or gone, or has been
@@ -135,14 +135,22 @@ class BodyLimit:
             return
         headers = Headers(scope=scope)
         is_upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
-        limit = self._largest if scope["path"] == "/books" and is_upload else MAX_JSON_BYTES
-        advice = "" if is_upload else "; send a long book as a file (multipart/form-data, the field file)"
+        limit, advice = MAX_QUESTION_BYTES, "; send fewer questions at a time"
+        if scope["path"] == "/books":
+            limit, advice = (
+                MAX_TEXT_BYTES,
+                "; send a long book as a file (multipart/form-data, the field file)",
+            )
+            if is_upload:
+                limit, advice = self._largest, ""
         counted = 0
         whole = refused = False
 
         def too_large() -> BodyTooLarge:
-            most = f"{limit / 2**20:.3g} MB, the most that is taken here"
-            return BodyTooLarge(f"the body is larger than {most}{advice}", _CLOSE)
+            most = f"{limit / 2**20:.3g} MB" if limit >= 2**20 else f"{limit // 2**10} kB"
+            return BodyTooLarge(
+                f"the body is larger than {most}, the most that is taken here{advice}", _CLOSE
+            )
 
         async def send_and_linger(message: Message) -> None:
             if refused and message["type"] == "http.response.body" and not message.get("more_body", False):

@@ -10,10 +10,14 @@ import typer
 
 from service.commands.options import AsJson, Store
 from terminal.output import counted, print_json, size
+from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.build import BookTask, Outcome
+    from indexing.sources.locate import Ignored
     from service.settings import Settings
+
+_MOST_TOLD = 20  # files that were passed over
 
 
 def index(
@@ -52,24 +56,25 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Index books; unchanged ones are skipped, so the same command again goes on where it was stopped."""
-    from indexing.build import BuildSettings
-    from indexing.build_many import build_many
-    from indexing.store import IndexStore
-    from service.settings import load_settings
-    from terminal.progress import ProgressBars
-
-    settings = load_settings(store)
-    build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
-    jobs = _jobs(paths, book_id, title, settings)
     outcomes: list[Outcome] = []
-    shelf = IndexStore(settings.store)
+    jobs: list[BookTask] = []
     try:
-        with ProgressBars() as bars:
+        with ProgressBars("looking for books") as bars:
+            from indexing.build import BuildSettings
+            from indexing.build_many import build_many
+            from indexing.store import IndexStore
+            from service.settings import load_settings
+
+            settings = load_settings(store)
+            build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
+            jobs, ignored = _jobs(paths, book_id, title, settings)
+            _tell_ignored(ignored)
             bars("books", 0, len(jobs))
 
             def tell(progress: Any) -> None:
                 bars(progress.id, progress.done, progress.total)
 
+            shelf = IndexStore(settings.store)
             for outcome in build_many(jobs, build_settings, shelf, workers, force, tell):
                 outcomes.append(outcome)
                 bars.remove(outcome.id or outcome.name)
@@ -86,23 +91,41 @@ def index(
         )
         raise typer.Exit(130) from None
     if as_json:
-        print_json([_record(outcome) for outcome in outcomes])
+        passed_over = [
+            {"name": one.name, "id": None, "status": "ignored", "message": one.why} for one in ignored
+        ]
+        print_json([*map(_record, outcomes), *passed_over])
     if any(outcome.status == "failed" for outcome in outcomes):
         raise typer.Exit(2)
 
 
-def _jobs(paths: list[str], book_id: str | None, title: str | None, settings: Settings) -> list[BookTask]:
-    """A job per book that the paths lead to; raises ``StoryQAError`` where they lead to none."""
+def _jobs(
+    paths: list[str], book_id: str | None, title: str | None, settings: Settings
+) -> tuple[list[BookTask], list[Ignored]]:
+    """A job per book that the paths lead to, and the files in folders that are none.
+
+    Raises ``StoryQAError`` where there is no book.
+    """
     from indexing.build import BookTask
     from indexing.formats.read import read_book
-    from indexing.sources.locate import find
+    from indexing.sources.locate import find, ignored_files
     from text.errors import StoryQAError
 
     sources = [source for path in paths for source in find(path, settings)]
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
-    return [BookTask(source.name, partial(read_book, source, book_id, title)) for source in sources]
+    jobs = [BookTask(source.name, partial(read_book, source, book_id, title)) for source in sources]
+    return jobs, [one for path in paths for one in ignored_files(path)]
+
+
+def _tell_ignored(ignored: list[Ignored]) -> None:
+    """Say on standard error which files were passed over, for they may be books."""
+    for one in ignored[:_MOST_TOLD]:
+        print(f"storyqa: {one.name}: {one.why}", file=sys.stderr, flush=True)
+    if len(ignored) > _MOST_TOLD:
+        more = counted(len(ignored) - _MOST_TOLD, "other file")
+        print(f"storyqa: {more} passed over; --json names them all", file=sys.stderr, flush=True)
 
 
 def _line(outcome: Outcome) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, BookId, Store
+from service.commands.options import AsJson, BookId, Store, full_id
 from terminal.output import console, counted, print_json, size
+from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.manifest import Manifest
@@ -57,7 +58,8 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
     from service.settings import load_settings
     from service.terminal_views import facts
 
-    book = BookDetails.of(IndexStore(load_settings(store).store).manifest(book_id))
+    shelf = IndexStore(load_settings(store).store)
+    book = BookDetails.of(shelf.manifest(full_id(book_id, shelf)))
     if as_json:
         print_json(book.model_dump())
         return
@@ -83,7 +85,11 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
         )
 
 
-def remove(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
+def remove(
+    book_id: Annotated[str, typer.Argument(metavar="ID", help="The book's id, in full.")],
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
     """Remove a book from the store."""
     from indexing.store import IndexStore
     from service.settings import load_settings
@@ -107,7 +113,12 @@ def verify(
     from service.settings import load_settings
 
     shelf = IndexStore(load_settings(store).store)
-    found = {one: shelf.verify(one) for one in ([book_id] if book_id is not None else shelf.ids())}
+    ids = shelf.ids() if book_id is None else [full_id(book_id, shelf)]
+    with ProgressBars("checking") as bars:
+        found: dict[str, list[str]] = {}
+        for one in ids:
+            bars("books", len(found), len(ids))
+            found[one] = shelf.verify(one)
     damaged = sum(1 for problems in found.values() if problems)
     if as_json:
         print_json(

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from readers import DEFAULT_READER, READERS
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 from text.registry import Spec
+
+if TYPE_CHECKING:
+    from indexing.store import IndexStore
+
+
+def full_id(given: str, store: IndexStore) -> str:
+    """The id of the one book whose id begins with ``given``; ``given`` itself where none or several do.
+
+    An id in full is itself, whatever else begins with it.
+    """
+    ids = store.ids()
+    begun = [id for id in ids if id.startswith(given.lower())]
+    return begun[0] if len(begun) == 1 and given and given not in ids else given
 
 
 def choices(table: Mapping[str, Spec], default: str) -> str:
@@ -28,7 +41,12 @@ Store = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-BookId = Annotated[str, typer.Argument(metavar="ID", help="A book's id, as 'storyqa books' lists it.")]
+BookId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="A book's id, as 'storyqa books' lists it, or how only that one begins."
+    ),
+]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Passages = Annotated[int, typer.Option("-k", help="How many passages to find.")]
 RetrieverName = Annotated[

@@ -15,8 +15,10 @@ from service.commands.options import (
     ReaderName,
     RetrieverName,
     Store,
+    full_id,
 )
 from terminal.output import console, print_json
+from terminal.progress import ProgressBars
 
 
 def search(
@@ -29,14 +31,17 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the passages of a book that fit a question, best first."""
-    from answering.book_qa import Ask, BookQA
-    from service.schemas import SearchResponse
-    from service.settings import load_settings
-    from service.terminal_views import hits_table
+    with ProgressBars("searching"):
+        from answering.book_qa import Ask, BookQA
+        from service.schemas import SearchResponse
+        from service.settings import load_settings
+        from service.terminal_views import hits_table
 
-    settings = load_settings(store)
-    ask = Ask(book_id, question, k=k, retriever=retriever or settings.retriever, before=before)
-    [searched] = BookQA.of(settings.configuration()).search_many([ask])
+        settings = load_settings(store)
+        qa = BookQA.of(settings.configuration())
+        id = full_id(book_id, qa.store)
+        asked = Ask(id, question, k=k, retriever=retriever or settings.retriever, before=before)
+        [searched] = qa.search_many([asked])
     if as_json:
         print_json(SearchResponse.of(searched).model_dump())
     elif searched.found.hits:
@@ -60,24 +65,26 @@ def ask(
 
     Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
     """
-    from answering.book_qa import Ask, BookQA
-    from service.schemas import AnswerResponse
-    from service.settings import load_settings
-    from service.terminal_views import answer_panel
+    with ProgressBars("answering"):
+        from answering.book_qa import Ask, BookQA
+        from service.schemas import AnswerResponse
+        from service.settings import load_settings
+        from service.terminal_views import answer_panel
 
-    settings = load_settings(store)
-    asked = Ask(
-        book_id,
-        question,
-        k=k,
-        retriever=retriever or settings.retriever,
-        reader=reader or settings.reader,
-        n_best=n_best,
-        before=before,
-    )
-    qa = BookQA.of(settings.configuration())
-    qa.check(asked)
-    cited = qa.answer(asked)
+        settings = load_settings(store)
+        qa = BookQA.of(settings.configuration())
+        asked = Ask(
+            full_id(book_id, qa.store),
+            question,
+            k=k,
+            retriever=retriever or settings.retriever,
+            reader=reader or settings.reader,
+            n_best=n_best,
+            before=before,
+        )
+        qa.check(asked)
+        qa.reach(asked)  # before the book is searched, which loads models
+        cited = qa.answer(asked)
     if as_json:
         print_json(AnswerResponse.of(cited).model_dump())
         return

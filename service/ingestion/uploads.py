@@ -15,7 +15,7 @@ from multipart import (  # type: ignore[import-untyped]
     PushMultipartParser,
     parse_options_header,
 )
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -23,6 +23,7 @@ from answering.ask import BadRequest
 from indexing.ids import BadId, check_id, slug
 from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, writing
+from service.json_bodies import RequestBody
 
 LONGEST_TITLE = 300
 _LONGEST_FIELD = 4 * LONGEST_TITLE  # bytes
@@ -44,7 +45,7 @@ class UnsupportedMediaType(Refused):
     kind = "media-type"
 
 
-class BookText(BaseModel):
+class BookText(RequestBody):
     """A book as plain text."""
 
     model_config = ConfigDict(

@@ -1,0 +1,207 @@
+"""Hostile inputs of any size to each parser, and what reading them takes.
+
+A shape is a few fragments that mean something to a parser, repeated: what takes more than linear time does so
+over a run of them. ``KNOWN`` are those that once did, that raised other errors than ours, or nearly.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from indexing.formats.read import read_book
+from indexing.manifest import MANIFEST, read_manifest
+from indexing.passages import split
+from indexing.sources.fetch import Fetched
+from indexing.sources.locate import Source
+from indexing.vectors import windows
+from text.errors import StoryQAError
+from text.sentences import sentence_spans
+from text.tokens import tokens
+from text.words import words
+
+TEXT = (
+    "CHAPTER I", "CHAPTER ", "Book the First", "ACT ", "SCENE ", "INT. ", "PREFACE", "NOTES",
+    "Contents\n\n", "I", "IV.", "1", "12", "twenty ", "one", "THE ", "a", "word ", "Mr.", "U.S.", "a.",
+    "n't", "'s", "cannot", "\n", "\n\n", "\n\n\n", " ", "   ", "\t", "\r", "\x0b", "\u2028", "\xa0",
+    "\u3000", "_", "*", "=", "~", "[", "]", "(", ")", "[1]", ".", "..", "...", "!", "\u2026", "-", "--",
+    "\u2014", "'", "\u2019", "''", '"', "\u201c", ",", ":", ";", "#", "&", "<", "\u0301", "\u0316",
+    "\u0344", "\xe9", "\u3002", "\u300d", "\u5b57", "\u1100", "\u1161", "\x00", "\xad", "\u200b",
+    "*** START OF THE PROJECT GUTENBERG", "Title: ", "by ", "<<THIS ELECTRONIC VERSION", "Produced by",
+    "End of the Project Gutenberg", "***", "INTERIOR",
+)  # fmt: skip
+HTML = (
+    "<", "</", ">", "<!DOCTYPE", "[", "]", "]>", "<!--", "-->", "<!---->", "<!", "<?", "?>", "<![CDATA[",
+    "]]>", "<svg>", "</svg>", "</nav>", "<title>", "</title>", "<script>", "</script>", "<textarea>",
+    "<pre>", "<p>", "</p>", "<h1>", "</h1>", "<h2>", "</h2>", "<br>", "<td>", "<a id='b'>", "<a name=c>",
+    "</a>", "<option>", "<head>", "<li>", "<rp>", "<meta charset=", "<?xml encoding='", "<plaintext>",
+    "<template>", "<svg/>", " ", "\n", "a", "word ", "=", "'", '"', "/", "<a ", "<a b='", "&", "&amp;",
+    "&#", "&#x", "&lt", ";", "1", "0", "CHAPTER I", "I", "\u0301\u0316", "\xa0", "[1]",
+)  # fmt: skip
+XML = (
+    "<item ", "id='a' ", "href='a.xhtml' ", "properties='nav' ", "media-type='text/html'", "/>",
+    "<itemref ", "idref='a' ", "linear='no' ", "<dc:title>", "<title>", "</title>", "<nav epub:type='toc'>",
+    "<ol>", "<li>", "<a href='a.xhtml'>", "</a>", "</li>", "</ol>", "<navPoint>", "<navLabel>",
+    "</navPoint>", "<x:y>", "<:z>", "<!DOCTYPE a [", "<!ENTITY b 'c'>", "&b;", "]>", "<!--", "-->", "<",
+    ">", "'", "&", "a", " ", "\n", "../", "%41",
+)  # fmt: skip
+JSON = (
+    "[", "]", "{", "}", '"', '"a"', ":", ",", "1", "9", "-", "e", ".", "null", "true", "\\", "\\ud800",
+    "NaN", " ",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Fragments repeated: in turns, or with ``runs`` first all of the one, then all of the next."""
+
+    fragments: tuple[str, ...]
+    runs: bool = False
+    before: str = ""
+    after: str = ""
+
+    def text(self, size: int) -> str:
+        """The shape with about ``size`` characters."""
+        turns = max(1, size // sum(map(len, self.fragments)))
+        if self.runs:
+            middle = "".join(fragment * turns for fragment in self.fragments)
+        else:
+            middle = "".join(self.fragments) * turns
+        return f"{self.before}{middle}{self.after}"
+
+
+def _book(name: str, data: bytes) -> None:
+    book = read_book(Source(name, "hostile", partial(Fetched, data)))
+    windows(book.text, split(book.text))
+    sentence_spans(book.text)
+    words(book.text)
+    for _ in tokens(book.text):
+        pass
+
+
+def _text(text: str) -> None:
+    _book("hostile.txt", text.encode("utf-8", "surrogatepass"))
+
+
+def _html(text: str) -> None:
+    _book("hostile.html", text.encode("utf-8", "surrogatepass"))
+
+
+CONTAINER = '<container><rootfiles><rootfile full-path="a.opf"/></rootfiles></container>'
+DOCUMENT = "<html><body><p>The gull sat on the weir.</p></body></html>"
+PACKAGE = (
+    '<package><metadata/><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+    '<item id="n" href="n.xhtml" properties="nav" media-type="application/xhtml+xml"/>{}</manifest>'
+    '<spine><itemref idref="a"/></spine></package>'
+)
+NAVIGATION = '<html><body><nav type="toc"><ol><li><a href="a.xhtml">I</a></li></ol>{}</nav></body></html>'
+
+
+def epub(files: dict[str, str]) -> bytes:
+    """A sound EPUB, but for these files of it."""
+    sound = {
+        "META-INF/container.xml": CONTAINER,
+        "a.opf": PACKAGE.format(""),
+        "a.xhtml": DOCUMENT,
+        "n.xhtml": NAVIGATION.format(""),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        for name, content in (sound | files).items():
+            archive.writestr(name, content.encode("utf-8", "surrogatepass"))
+    return buffer.getvalue()
+
+
+def _epub_package(text: str) -> None:
+    _book("hostile.epub", epub({"a.opf": PACKAGE.format(text)}))
+
+
+def _epub_navigation(text: str) -> None:
+    _book("hostile.epub", epub({"n.xhtml": NAVIGATION.format(text)}))
+
+
+def _manifest(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, MANIFEST).write_text(text, encoding="utf-8", errors="surrogatepass")
+        read_manifest(Path(folder), "hostile")
+
+
+PARSERS: dict[str, Callable[[str], None]] = {
+    "text": _text,
+    "html": _html,
+    "epub-package": _epub_package,
+    "epub-navigation": _epub_navigation,
+    "manifest": _manifest,
+}
+FRAGMENTS = {"text": TEXT, "html": HTML, "epub-package": XML, "epub-navigation": XML, "manifest": JSON}
+
+KNOWN: dict[str, list[Shape]] = {
+    "text": [
+        Shape(("\u0301", "\u0316"), before="a"),
+        Shape(("ACT I\n",), before="x\n\n", after="x"),
+        Shape(("2\n\n",), before="CHAPTER I\n\nx\n\n", after="CHAPTER II\n\nx"),
+        Shape(("b\n",), before="Contents\n\na\n", after="\n\na\n\n" + "b\n\n" * 2000),
+        Shape((" ",), before="INT. HOUSE", after="x\n" * 3),
+        Shape(("'s",), before="a"),
+        Shape(("'.",), before="a"),
+    ],
+    "html": [
+        Shape(("<!---->",), after="x"),
+        Shape(("<!DOCTYPE[>",)),
+        Shape(("<!DOCTYPE", "["), runs=True),
+        Shape(("<svg>", "</nav>"), runs=True),
+        Shape(("<svg><title>x",)),
+        Shape(("1",), before="<p>x&#", after=";</p>"),
+        Shape(("0",), before="<p>x&#", after="65;</p>"),
+        Shape(("<h2>a</h2>",), before="<h1>I</h1>"),
+        Shape(("\xa0",), before="<h1>a", after="b</h1><h1>c</h1>"),
+        Shape(("<meta xmlencoding ",)),
+    ],
+    "epub-package": [
+        Shape(("<itemref idref='n'/>",)),
+        Shape(("<x:y/>",)),
+        Shape(("<item id='c' href='../../a.xhtml' properties='nav'/>",)),
+    ],
+    "epub-navigation": [
+        Shape(("<a href='a.xhtml'>",), after="word"),
+        Shape(("<ol>",), after="<a href='a.xhtml'>b</a>"),
+    ],
+    "manifest": [Shape(("[",)), Shape(("9",), before='{"format": '), Shape(('{"a":',))],
+}
+
+
+def read_bytes(name: str, data: bytes) -> StoryQAError | None:
+    """Read a file called ``name``; the error of our own that refuses it, where one does."""
+    try:
+        _book(name, data)
+    except StoryQAError as error:
+        return error
+    return None
+
+
+def parse(kind: str, text: str) -> StoryQAError | None:
+    """Read ``text``; the error of our own that refuses it, where one does. Others go on to the caller."""
+    try:
+        PARSERS[kind](text)
+    except StoryQAError as error:
+        return error
+    return None
+
+
+def seconds(kind: str, text: str) -> float:
+    """What reading ``text`` takes of the processor, which other work on the machine changes little."""
+    gc.disable()  # it takes longer the more the process holds, whatever is read
+    try:
+        began = time.process_time()
+        parse(kind, text)
+        return time.process_time() - began
+    finally:
+        gc.enable()
