@@ -268,6 +268,8 @@ def create_app(
         version=installed_version(),
         lifespan=_lifespan,
         redirect_slashes=False,
+        docs_url=None,  # FastAPI's own loads from elsewhere; the page has it
+        redoc_url=None,
     )
     service = app.state.service = Service(settings, shared_metrics)
     app.state.ingester = Ingester(settings, service.qa.store)
