@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from importlib import resources
 
 from service.commands.options import AsJson, Store
 from terminal.output import console, print_json
-
-_STORY = "weigher-of-sandry-quay"
 
 
 def demo(store: Store = None, as_json: AsJson = False) -> None:
@@ -18,20 +14,18 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     from indexing.build import BuildSettings, build_book
     from indexing.formats.read import read_book
     from indexing.sources.locate import find
+    from service import sample
     from service.schemas import AnswerResponse
     from service.settings import load_settings
     from service.terminal_views import answer_panel
 
     settings = load_settings(store)
     qa = BookQA.of(settings.configuration())
-    sample = resources.files("evaluation") / "sample"
-    with resources.as_file(sample / f"{_STORY}.txt") as path:
-        [source] = find(str(path), settings)
-        outcome = build_book(read_book(source, _STORY), BuildSettings(), qa.store)
-    lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]
+    [source] = find(str(sample.story()), settings)
+    outcome = build_book(read_book(source, sample.BOOK_ID), BuildSettings(), qa.store)
+    questions = sample.suggested_questions()
     asks = [
-        Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
+        Ask(sample.BOOK_ID, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
         for question in questions
     ]
     cited = qa.answer_many(asks)
@@ -51,5 +45,5 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not out.is_terminal))
     where = "" if store is None else f" --store {shlex.quote(str(store))}"
-    hint = f'storyqa ask {_STORY} "How far inside the bound stone did the wreck lie?"{where}'
+    hint = f'storyqa ask {sample.BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
     out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)

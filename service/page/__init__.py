@@ -6,8 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
+
+from service import sample
 
 FILES = Path(__file__).parent / "static"
 
@@ -41,7 +43,7 @@ class _Files(StaticFiles):
 
 
 def install(app: FastAPI) -> None:
-    """Serve the page at ``/`` of ``app``, that of its calls at ``/docs``, and their files under ``/page/``."""
+    """Serve the page at ``/`` of ``app``, its calls at ``/docs``, and the files of both under ``/page/``."""
     files = _Files(directory=FILES)
 
     async def page(request: Request) -> Response:
@@ -52,8 +54,18 @@ def install(app: FastAPI) -> None:
         """Try the calls in a browser."""
         return await files.get_response("docs.html", request.scope)
 
+    async def about_sample() -> Response:
+        """The sample story's id and questions to begin with."""
+        return JSONResponse({"book_id": sample.BOOK_ID, "questions": sample.suggested_questions()})
+
+    async def sample_story() -> Response:
+        """The sample story, for the page to add as it adds any file."""
+        return FileResponse(sample.story(), media_type="text/plain; charset=utf-8")
+
     app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/docs", docs, methods=["GET", "HEAD"], include_in_schema=False)
+    app.add_api_route("/page/sample.json", about_sample, include_in_schema=False)
+    app.add_api_route("/page/sample.txt", sample_story, include_in_schema=False)
     app.mount("/page/swagger-ui", _Files(directory=_swagger_ui()))
     app.mount("/page", files)
 
@@ -61,5 +73,6 @@ def install(app: FastAPI) -> None:
 def _swagger_ui() -> Path:
     """The folder of Swagger UI's files, for which fastapi-offline is installed; its code is not run."""
     package = find_spec("fastapi_offline")
-    assert package is not None and package.origin is not None, "a dependency of storyqa"
+    assert package is not None, "a dependency of storyqa"
+    assert package.origin is not None, "no package without files"
     return Path(package.origin).parent / "static"
