@@ -18,7 +18,7 @@ from service import problems
 from service.app import create_app
 from service.http_errors import Refused
 from service.page import FILES
-from service.sample import BOOK_ID, suggested_questions
+from service.sample_story import BOOK_ID, suggested_questions
 
 browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
 expect = pytest.importorskip("playwright.sync_api").expect

@@ -14,18 +14,18 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     from indexing.build import BuildSettings, build_book
     from indexing.formats.read import read_book
     from indexing.sources.locate import find
-    from service import sample
+    from service.sample_story import BOOK_ID, story, suggested_questions
     from service.schemas import AnswerResponse
     from service.settings import load_settings
     from service.terminal_views import answer_panel
 
     settings = load_settings(store)
     qa = BookQA.of(settings.configuration())
-    [source] = find(str(sample.story()), settings)
-    outcome = build_book(read_book(source, sample.BOOK_ID), BuildSettings(), qa.store)
-    questions = sample.suggested_questions()
+    [source] = find(str(story()), settings)
+    outcome = build_book(read_book(source, BOOK_ID), BuildSettings(), qa.store)
+    questions = suggested_questions()
     asks = [
-        Ask(sample.BOOK_ID, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
+        Ask(BOOK_ID, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
         for question in questions
     ]
     cited = qa.answer_many(asks)
@@ -45,5 +45,5 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not out.is_terminal))
     where = "" if store is None else f" --store {shlex.quote(str(store))}"
-    hint = f'storyqa ask {sample.BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
+    hint = f'storyqa ask {BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
     out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)

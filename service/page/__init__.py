@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from service import sample
+from service.sample_story import BOOK_ID, story, suggested_questions
 
 FILES = Path(__file__).parent / "static"
 
@@ -56,11 +56,11 @@ def install(app: FastAPI) -> None:
 
     async def about_sample() -> Response:
         """The sample story's id and questions to begin with."""
-        return JSONResponse({"book_id": sample.BOOK_ID, "questions": sample.suggested_questions()})
+        return JSONResponse({"book_id": BOOK_ID, "questions": suggested_questions()})
 
     async def sample_story() -> Response:
         """The sample story, for the page to add as it adds any file."""
-        return FileResponse(sample.story(), media_type="text/plain; charset=utf-8")
+        return FileResponse(story(), media_type="text/plain; charset=utf-8")
 
     app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/docs", docs, methods=["GET", "HEAD"], include_in_schema=False)
