@@ -150,6 +150,20 @@ def test_reading_less_than_a_hundredth_is_not_taken_for_a_hundredth(page: Any) -
     page.goto("/#book=lantern&read=0&q=Who+kept+the+lighthouse%3F")
     expect(page.locator("#answer")).to_contain_text("nothing to read before that place")
     expect(page.locator("#read")).to_have_value("0")
+    expect(page.locator("#read-about")).to_have_text("nothing yet")
+
+
+def test_reading_to_the_end_of_what_may_be_read_takes_nothing_back(page: Any) -> None:
+    for share in (40, 37, 100):
+        page.goto(f"/?{share}#book=lantern")
+        expect(page.locator("#question")).to_be_focused()
+        read_up_to(page, share)
+        page.locator("#strip").click(position={"x": 2, "y": 4})
+        page.locator("#pages p").first.wait_for()
+        page.locator("#pages").evaluate("pages => { pages.scrollTop = pages.scrollHeight; }")
+        page.locator("#read-here").click()
+        expect(page.locator("#reader")).to_be_hidden()
+        expect(page.locator("#read")).to_have_value(str(share))
 
 
 def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:

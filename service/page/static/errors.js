@@ -3,26 +3,39 @@
 import { Problem } from "./problems.js";
 import { suggest } from "./start.js";
 
-/** Shows one error at a time in `box`; `onRetry()` hears that it is to be tried again. */
+/**
+ * Whatever may fail is attempted here; what went wrong is shown in `box`, and can be tried again.
+ *
+ * `onError(error)` puts the page in order, and resolves to what may have been meant instead: a Map of titles
+ * to what is done when one is chosen.
+ */
 export class Errors {
-  constructor(box, onRetry) {
-    this.said = box.querySelector("p");
+  constructor(box, onError) {
     this.box = box;
+    this.onError = onError;
+    this.again = null;
     this.retry = box.querySelector("#retry");
-    this.near = box.querySelector("#near");
-    this.retry.addEventListener("click", onRetry);
+    this.retry.addEventListener("click", () => this.attempt(this.again));
   }
 
-  clear() {
+  async attempt(action) {
+    this.again = action;
     this.box.hidden = true;
+    try {
+      await action();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!(error instanceof Problem)) console.error(error);
+      this.show(error, await this.onError(error));
+    }
   }
 
-  /** `near` are the titles that may have been meant; `onNear(title)` hears which one was. */
-  show(error, near, onNear) {
-    this.said.textContent = error.message;
+  show(error, instead) {
+    const meant = this.box.querySelector("#near");
+    meant.hidden = instead.size === 0;
+    suggest(meant, [...instead.keys()], (title) => instead.get(title)());
+    this.box.querySelector("p").textContent = meant.hidden ? error.message : `${error.message} Did you mean:`;
     this.retry.hidden = error instanceof Problem && !error.passes;
-    this.near.hidden = near.length === 0;
-    suggest(this.near, near, onNear);
     this.box.hidden = false;
   }
 }

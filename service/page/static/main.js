@@ -9,11 +9,10 @@ import { History } from "./history.js";
 import { offerKey } from "./key.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
-import { Problem } from "./problems.js";
 import { Reader } from "./reader.js";
 import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
-import { chapterAt, count, percent } from "./words.js";
+import { count, lengthInWords, readInWords } from "./words.js";
 
 const SETTLED_MS = 300; // a slider that is moved with keys passes many places on its way
 
@@ -31,8 +30,8 @@ const limit = () => (read.value === "100" ? book.characters : Math.floor((read.v
 
 const openInBook = (place, marks) => attempt(() => reader.open(book, place, marks, limit()));
 const strip = new Strip(at("strip"), openInBook);
-const reader = new Reader(at("reader"), (share) => {
-  readUpTo(Math.floor(100 * share));
+const reader = new Reader(at("reader"), (end) => {
+  readUpTo(Math.floor((100 * end + 99) / book.characters)); // the most whose limit, rounded down, is no later
   move({ book: book.id, q: wanted().q, read: Number(read.value) });
 });
 const library = new Library(
@@ -46,32 +45,17 @@ const history = new History(
   () => question.focus(),
 );
 
-// Whatever may fail is an attempt, and can be tried again.
-
-let again = null;
-const errors = new Errors(at("error"), () => attempt(again));
-
-async function attempt(action) {
-  again = action;
-  errors.clear();
-  try {
-    await action();
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    if (!(error instanceof Problem)) console.error(error);
-    at("status").textContent = "";
-    if (error.kind === "unknown-book") await lose();
-    if (book === null) showStart();
-    const near = new Map((error.near ?? []).map((id) => [library.title(id) ?? id, id]));
-    errors.show(error, [...near.keys()], (title) => go({ book: near.get(title), q: wanted().q }));
+const errors = new Errors(at("error"), async (error) => {
+  at("status").textContent = "";
+  if (error.kind === "unknown-book") {
+    clearBook();
+    await library.load().catch(() => {}); // then the list stays as it was
   }
-}
-
-/** The book is gone, and the list of books is not what it was. */
-async function lose() {
-  clearBook();
-  await library.load().catch(() => {}); // then the list stays as it was
-}
+  if (book === null) showStart();
+  const title = (id) => library.title(id) ?? id;
+  return new Map((error.near ?? []).map((id) => [title(id), () => go({ book: id, q: wanted().q })]));
+});
+const attempt = (action) => errors.attempt(action);
 
 // Where one is.
 
@@ -152,12 +136,7 @@ function showBook(found) {
   at("ask").hidden = false;
   memory.remember("book", book.id);
   at("book-title").textContent = book.title;
-  at("book-about").textContent = [
-    count(book.words, "word"),
-    book.chapters.length > 0 && count(book.chapters.length, "chapter"),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  at("book-about").textContent = lengthInWords(book);
   strip.showBook(book);
 }
 
@@ -199,8 +178,7 @@ at("ask").addEventListener("submit", (event) => {
 
 function showRead() {
   const share = Number(read.value);
-  const chapter = book && chapterAt(book.chapters, Math.max(0, limit() - 1));
-  const said = share === 100 ? "the whole book" : [percent(share / 100), chapter].filter(Boolean).join(" · ");
+  const said = readInWords(share, book.chapters, limit());
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
   strip.showRead(share / 100);
