@@ -328,6 +328,7 @@ def test_a_file_that_cannot_be_added_is_said_to_be_and_why(
     expect(library.locator("#uploads .failed")).to_contain_text(reason)
     library.locator("#uploads button").click()
     expect(library.locator("#uploads li")).to_have_count(0)
+    expect(library.locator("#file")).to_be_focused()
     expect(library.locator("#books li")).to_have_count(3)
 
 

@@ -106,6 +106,11 @@ export class Library {
     }
   }
 
+  dismiss(row) {
+    row.remove();
+    this.file.focus(); // which was on the button, and would be nowhere
+  }
+
   async addOne(file) {
     const bar = element("progress", { max: 1, value: 0, ariaLabel: `Adding ${file.name}` });
     const said = element("span", { className: "quiet" }, "Sending");
@@ -129,7 +134,7 @@ export class Library {
       bar.remove();
       said.textContent = error.message;
       row.append(
-        element("button", { type: "button", className: "plain", onclick: () => row.remove() }, "Dismiss"),
+        element("button", { type: "button", className: "plain", onclick: () => this.dismiss(row) }, "Dismiss"),
       );
       return null;
     }

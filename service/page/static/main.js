@@ -22,6 +22,7 @@ const read = at("read");
 const answerBox = at("answer");
 
 let book = null; // as GET /books/{id} gives it
+let asked = ""; // the question that the address had last
 let asking = null; // aborts the question in hand
 let sample = null; // the sample story, once the service has said what may be asked of it
 
@@ -91,7 +92,8 @@ async function follow() {
   showRead();
   history.show();
   showSuggestions();
-  question.value = q;
+  if (isNew || q !== asked) question.value = q; // else what is being typed would go with the slider's next move
+  asked = q;
   document.title = q === "" ? `${book.title} · storyqa` : `${q} · ${book.title}`;
   clearAnswer();
   if (q !== "") await askBook(q, share);

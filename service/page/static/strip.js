@@ -12,7 +12,7 @@ export class Strip {
   constructor(into, onOpen) {
     this.into = into;
     this.book = null;
-    this.share = 1;
+    this.reached = null; // how many chapters have been, as far as they are drawn
     this.layers = Object.fromEntries(
       ["chapters", "unread", "passages", "pin"].map((name) => [name, element("div", { className: name })]),
     );
@@ -29,22 +29,27 @@ export class Strip {
 
   showBook(book) {
     this.book = book;
+    this.reached = null;
     this.clear();
     this.showRead(1);
   }
 
   showRead(share) {
-    this.share = share;
     this.layers.unread.style.left = `${100 * share}%`;
-    const later = this.book.chapters.filter((chapter) => chapter.start > 0);
+    // The titles of what has not been read are nobody's to see.
+    const isReached = (chapter) => chapter.start < share * this.book.characters;
+    const reached = this.book.chapters.filter(isReached).length;
+    if (reached === this.reached) return; // a slider on its way passes here with every pixel
+    this.reached = reached;
     this.layers.chapters.replaceChildren(
-      this.button(0, "The beginning", []),
-      ...later.map((chapter) =>
-        // The titles of what has not been read are nobody's to see.
-        chapter.start < share * this.book.characters
-          ? this.button(chapter.start, chapter.title, [])
-          : this.placed(element("i"), chapter.start),
-      ),
+      this.button(0, "The beginning"),
+      ...this.book.chapters
+        .filter((chapter) => chapter.start > 0)
+        .map((chapter) =>
+          isReached(chapter)
+            ? this.button(chapter.start, chapter.title)
+            : this.placed(element("i"), chapter.start),
+        ),
     );
     this.stopAt(null);
   }
@@ -59,7 +64,8 @@ export class Strip {
     const [least, most] = [Math.min(...scores), Math.max(...scores)];
     this.layers.passages.replaceChildren(
       ...passages.map((passage) => {
-        const mark = this.button(passage.start, "Passage", passageMarks(passage), passage.end);
+        const mark = this.button(passage.start, this.inChapter("Passage", passage), passageMarks(passage));
+        mark.style.width = `${(100 * (passage.end - passage.start)) / this.book.characters}%`;
         // The better found, the taller; the least one is seen all the same.
         const share = most > least ? (passage.score - least) / (most - least) : 1;
         mark.style.height = `${45 + 55 * share}%`;
@@ -67,26 +73,30 @@ export class Strip {
       }),
     );
     this.layers.pin.replaceChildren(
-      ...(evidence === null ? [] : [this.button(evidence.start, "The answer", marksOf(evidence))]),
+      ...(evidence === null
+        ? []
+        : [this.button(evidence.start, this.inChapter("The answer", evidence), marksOf(evidence))]),
     );
     this.stopAt(this.layers.pin.firstElementChild);
   }
 
-  button(start, name, marks, end = null) {
-    const chapter = chapterAt(this.book.chapters, start);
+  inChapter(name, { start }) {
+    return [name, chapterAt(this.book.chapters, start)].filter(Boolean).join(", ");
+  }
+
+  button(start, name, marks = []) {
     const made = element("button", {
       type: "button",
-      ariaLabel: [name, percent(start / this.book.characters), chapter !== name && chapter].filter(Boolean).join(", "),
+      ariaLabel: `${name}, ${percent(start / this.book.characters)}`,
       onclick: () => this.onOpen({ start }, marks),
       onfocus: () => this.stopAt(made),
     });
     made.dataset.start = start;
-    return this.placed(made, start, end);
+    return this.placed(made, start);
   }
 
-  placed(mark, start, end = null) {
+  placed(mark, start) {
     mark.style.left = `${(100 * start) / this.book.characters}%`;
-    if (end !== null) mark.style.width = `${(100 * (end - start)) / this.book.characters}%`;
     return mark;
   }
 
