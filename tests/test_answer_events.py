@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -120,3 +122,35 @@ def test_what_is_found_is_told_before_it_is_read_and_in_the_order_of_the_questio
     assert [one.found.hits for one in found] == [one.found.hits for one in qa.search_many(asks)]
     assert len(answers) == len(asks)
     assert all("read" not in one.timings_ms for one in found)
+
+
+def test_a_client_that_goes_away_is_let_go_before_and_after_the_passages(
+    shelf_store: IndexStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate, busy = threading.Event(), threading.Event()
+
+    def think(handler: Handler, asked: Asked) -> None:
+        busy.set()
+        gate.wait(60)
+        parrot(handler, asked)
+
+    with chatting(think) as endpoint:
+        reader = f"chat:{endpoint.url}@model=parrot"
+        with serving(settings(shelf_store, readers=(reader,))) as client:
+            try:
+                with client.stream(
+                    "POST", "/answer", json=ASKED[0] | {"reader": reader}, headers=EVENTS
+                ) as response:
+                    assert next(events(response))[0] == "found"
+                    assert busy.wait(30)
+                # The models are at work for the one that went; this one goes before its turn.
+                with pytest.raises(httpx.ReadTimeout):
+                    client.post("/answer", json=ASKED[1], headers=EVENTS, timeout=0.3)
+                left = 'storyqa_requests_total{route="/answer",status="499"} 1'
+                while left not in client.get("/metrics").text:
+                    time.sleep(0.02)
+            finally:
+                gate.set()
+            assert [name for name, _ in asked(client, ASKED[2])] == ["found", "answer"]
+    gc.collect()
+    assert "never retrieved" not in caplog.text
