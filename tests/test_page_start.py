@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import shelf
 from server import new_key, running
@@ -18,7 +19,7 @@ from service import problems
 from service.app import create_app
 from service.http_errors import Refused
 from service.page import FILES
-from service.sample_story import BOOK_ID, suggested_questions
+from service.sample_story import BOOK_ID, story, suggested_questions
 
 browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -56,6 +57,18 @@ def file(name: str, text: str = "The mill stood by the river.", kind: str = "tex
 
 
 # The first screen
+
+
+def test_the_sample_story_is_served_to_whoever_may_see_the_page(tmp_path: Path) -> None:
+    new_key(tmp_path / "keys.json", "reader", "read")
+    app = create_app(browsing.settings(IndexStore(tmp_path / "store"), state=tmp_path))
+    with running(app) as url:
+        about = httpx.get(f"{url}/page/sample.json").json()
+        assert about == {"book_id": BOOK_ID, "questions": suggested_questions()}
+        assert len(about["questions"]) == 5
+        text = httpx.get(f"{url}/page/sample.txt")
+    assert text.headers["content-type"] == "text/plain; charset=utf-8"
+    assert text.content == story().read_bytes()
 
 
 @browser_test
