@@ -94,7 +94,7 @@ export async function answer(json, { onFound, ...options }) {
   for await (const { event, data } of events("answer", { method: "POST", json, ...options })) {
     if (event === "answer") return data;
     if (event === "problem") throw problemOf(data.status, data, key !== null);
-    onFound(data);
+    if (event === "found") onFound(data);
   }
   throw new Problem(0, BROKE_OFF);
 }
