@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,17 +161,26 @@ class BookQA:
         """The answer to one question; raises as ``answer_many`` does."""
         return self.answer_many([ask])[0]
 
-    def answer_many(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+    def answer_many(
+        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None = None
+    ) -> list[CitedAnswer]:
         """One cited answer per question, in order.
+
+        ``on_found`` is called before anything is read, once or more often, with what was found for the
+        next questions in their order, as ``search_many`` has it.
 
         Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
         index and ``ModelError`` for models that cannot be loaded.
         """
-        return [cited for batch in _batches(asks) for cited in self._answer_batch(batch)]
+        return [cited for batch in _batches(asks) for cited in self._answer_batch(batch, on_found)]
 
-    def _answer_batch(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+    def _answer_batch(
+        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None
+    ) -> list[CitedAnswer]:
         stopwatch = Stopwatch()
         found = self.find(asks, stopwatch)
+        if on_found is not None:
+            on_found(_searched(found, stopwatch))
         answers = self.read(found)
         stopwatch.end("read")
         candidates = [self.cite(*pair) for pair in zip(found, answers, strict=True)]
@@ -185,10 +194,7 @@ class BookQA:
 
     def _search_batch(self, asks: Sequence[Ask]) -> list[Searched]:
         stopwatch = Stopwatch()
-        found = self.find(asks, stopwatch)
-        timings_ms = stopwatch.timings_ms()
-        # Nobody is going to read them: what is known of their passages need not be kept.
-        return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
+        return _searched(self.find(asks, stopwatch), stopwatch)
 
     def find(
         self, asks: Sequence[Ask], stopwatch: Stopwatch | None = None, *, all_hits: bool = False
@@ -288,6 +294,12 @@ def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) 
         encoded=tuple(hit.encoded for hit in read),
     )
     return Found(ask, index, before, _without_encoded(hits), _without_encoded(read), reading)
+
+
+def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
+    """What was found for those who do not read it: what is known of the passages need not be kept."""
+    timings_ms = stopwatch.timings_ms()
+    return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
 
 
 def _without_encoded(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from fastapi.responses import Response
 from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
 from answering.open_books import manifests
-from service import page, problems
+from service import answer_events, page, problems
 from service.access import middleware as access
 from service.book_schemas import BookDetails, BookOut, TextOut
 from service.ingestion import routes as ingestion
@@ -111,6 +112,11 @@ class Service:
             self.observer.metrics.answered(cited.answerable)
         return [AnswerResponse.of(cited) for cited in answers]
 
+    async def answer(self, request: Request, task: Task) -> AnswerResponse:
+        """The answer to ``task``, likewise."""
+        [response] = await self.answers(request, [task])
+        return response
+
     def note(self, request: Request, tasks: Sequence[Task]) -> None:
         """Have the log tell what was asked, where the settings want it."""
         if self.settings.log_questions:
@@ -127,12 +133,24 @@ TheService = Annotated[Service, Depends(_service)]
 _FAILURES = (400, 404, 422, 500, 502, 503, 504)
 
 
-@router.post("/answer", responses=problems.responses(*_FAILURES), tags=["questions"])
-async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse:
-    """Answer one question and cite the place in the book."""
+@router.post(
+    "/answer",
+    response_model=AnswerResponse,
+    responses=problems.responses(*_FAILURES) | {200: {"content": answer_events.documented()}},
+    tags=["questions"],
+)
+async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse | Response:
+    """Answer one question and cite the place in the book.
+
+    With `Accept: text/event-stream` the answer comes in server-sent events: `found`, what `POST /search`
+    would answer, as soon as there are passages to read (left out where the answer is known already),
+    then `answer`, or `problem` where it fails from there on.
+    """
     ready = await run_in_threadpool(service.task, ANSWER, asked)
-    [response] = await service.answers(request, [ready])
-    return response
+    if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
+        events = answer_events.AnswerEvents()
+        return await events.response(service.answer(request, replace(ready, on_found=events.on_found)))
+    return await service.answer(request, ready)
 
 
 @router.post("/answers", responses=problems.responses(*_FAILURES), tags=["questions"])
@@ -252,6 +270,8 @@ def create_app(
         version=installed_version(),
         lifespan=_lifespan,
         redirect_slashes=False,
+        docs_url=None,  # FastAPI's own loads from elsewhere; the page has it
+        redoc_url=None,
     )
     service = app.state.service = Service(settings, shared_metrics)
     app.state.ingester = Ingester(settings, service.qa.store)

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-<<<<<<< HEAD
-from service.commands import demo, index, keys, library, listing, models, questions, serving
-=======
 from indexing.errors import is_full
-from service.commands import demo, index, keys, library, listing, questions, serving
->>>>>>> 8330436b20af9a60b2a3ff293f832c6e8d6c3a01
+from service.commands import demo, index, keys, library, listing, models, questions, serving
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:

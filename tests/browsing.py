@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from indexing.store import IndexStore
+from service.settings import Settings
 
 # For what the page does at once, on a machine that is busy with other things.
 PATIENCE_MS = 60_000
@@ -50,6 +53,23 @@ def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
         assert complaints == []
     finally:
         context.close()
+
+
+def settings(store: IndexStore, **more: Any) -> Settings:
+    """Of a service that answers at once."""
+    return Settings(store=store.root, retriever="bm25", reader="overlap", **more)
+
+
+def ask(page: Page, book: str, question: str, read: int = 100) -> None:
+    """Ask by the address, as a bookmark does, and wait for the answer."""
+    page.goto(f"/?#book={book}&read={read}&q={question.replace(' ', '+')}")
+    expect(page.locator("#question")).to_have_value(question)
+    answered(page)
+
+
+def answered(page: Page) -> None:
+    """Wait until the answer is shown, and noted in the history."""
+    page.locator("#answer:not([aria-busy]) figcaption").wait_for()
 
 
 # The offset at which an element's text begins, counted in its paragraph, and how much text it holds:

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -106,6 +106,14 @@ def chat_url() -> Iterator[str]:
 
     with chatting(parrot) as server:
         yield server.url
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser; for tests marked ``browser``."""
+    browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
+    with browsing.chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

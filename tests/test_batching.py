@@ -13,7 +13,7 @@ import shelf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answering.book_qa import Ask, BookQA, CitedAnswer
+from answering.book_qa import Ask, BookQA, CitedAnswer, Searched
 from indexing.store import IndexStore
 from service.load.batching import Batch, Batcher, BatchingHooks, DeadlinePassed
 from service.load.caching import AnswerCache
@@ -42,10 +42,12 @@ class Watched(BookQA):
         self.gate = threading.Event()
         self.gate.set()
 
-    def answer_many(self, asks: Sequence[Ask]) -> list[CitedAnswer]:
+    def answer_many(
+        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None = None
+    ) -> list[CitedAnswer]:
         self.batches.append([ask.question for ask in asks])
         assert self.gate.wait(30)
-        return super().answer_many(asks)
+        return super().answer_many(asks, on_found)
 
     def task(self, ask: Ask, tokens: int = 100) -> Task:
         """To answer ``ask``, as if it were so much to read."""

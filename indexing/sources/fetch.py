@@ -69,8 +69,8 @@ class Web:
     def _get(self, address: str) -> Fetched:
         import httpx
 
-        # Nobody is at the address now, it has none, or no server answers otherwise the next time (UnicodeError is
-        # a host or a path that has no address): to wait would only tell so later.
+        # Nobody is at the address now, it is none, or no server answers otherwise the next time (UnicodeError
+        # is a host or a path that has no address): to wait would only tell so later.
         final = (
             *(httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL),
             *(httpx.TooManyRedirects, UnicodeError),

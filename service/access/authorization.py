@@ -18,9 +18,7 @@ from service.http_errors import Refused
 log = logging.getLogger(__name__)
 
 # Whoever can reach the service may see that it lives, and the page that asks for the key.
-PUBLIC_PATHS = frozenset(
-    {"/", "/healthz", "/readyz", "/version", "/docs", "/redoc", "/openapi.json", "/favicon.ico"}
-)
+PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz", "/version", "/docs", "/openapi.json", "/favicon.ico"})
 PUBLIC_FOLDERS = ("/page/",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # What is asked with POST because questions are long; everything else that is no GET changes something.

@@ -40,12 +40,6 @@ _DEFAULT_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-# FastAPI's own page of the calls, whose scripts come from elsewhere.
-_DOCS_POLICY = (
-    "default-src 'none'; script-src https://cdn.jsdelivr.net 'unsafe-inline'; "
-    "style-src https://cdn.jsdelivr.net 'unsafe-inline'; img-src https://fastapi.tiangolo.com data:; "
-    "connect-src 'self'; worker-src blob:; frame-ancestors 'none'"
-)
 
 
 def install(app: FastAPI, settings: Settings) -> None:
@@ -213,8 +207,6 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if scope["path"] in ("/docs", "/redoc"):
-                    headers.setdefault("Content-Security-Policy", _DOCS_POLICY)
                 for name, value in _FIXED_HEADERS.items():
                     headers[name] = value
                 for name, value in _DEFAULT_HEADERS.items():

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from importlib import resources
 
 from service.commands.options import AsJson, Store
 from terminal.output import console, print_json
 from terminal.progress import ProgressBars
-
-_STORY = "weigher-of-sandry-quay"
 
 
 def demo(store: Store = None, as_json: AsJson = False) -> None:
@@ -20,26 +16,22 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
         from indexing.build import BuildSettings, IdTaken, build_book
         from indexing.formats.read import read_book
         from indexing.sources.locate import find
+        from service.sample_story import BOOK_ID, story, suggested_questions
         from service.schemas import AnswerResponse
         from service.settings import load_settings
         from service.terminal_views import answer_panel
 
         settings = load_settings(store)
         qa = BookQA.of(settings.configuration())
-        sample = resources.files("evaluation") / "sample"
-        with resources.as_file(sample / f"{_STORY}.txt") as path:
-            [source] = find(str(path), settings)
-            book = read_book(source, _STORY)
-            try:
-                outcome = build_book(book, BuildSettings(), qa.store)
-            except (
-                IdTaken
-            ):  # by the sample of another storyqa on this machine, which has another text or settings
-                outcome = build_book(book, BuildSettings(), qa.store, force=True)
-        lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-        questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]
+        [source] = find(str(story()), settings)
+        book = read_book(source, BOOK_ID)
+        try:
+            outcome = build_book(book, BuildSettings(), qa.store)
+        except IdTaken:  # by the sample of another storyqa on this machine, with another text or settings
+            outcome = build_book(book, BuildSettings(), qa.store, force=True)
+        questions = suggested_questions()
         asks = [
-            Ask(_STORY, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
+            Ask(BOOK_ID, question, retriever=settings.retriever, reader=settings.reader, n_best=1)
             for question in questions
         ]
         cited = qa.answer_many(asks)
@@ -59,5 +51,5 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not out.is_terminal))
     where = "" if store is None else f" --store {shlex.quote(str(store))}"
-    hint = f'storyqa ask {_STORY} "How far inside the bound stone did the wreck lie?"{where}'
+    hint = f'storyqa ask {BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
     out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)

@@ -8,12 +8,11 @@ import ctypes
 import functools
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from answering.ask import Ask
 from answering.book_qa import BookQA, CitedAnswer, Searched
 from service.load.caching import AnswerCache
 from service.load.queueing import SEARCH, BatchKey, QueuedTask, Task, TaskQueue
@@ -185,7 +184,7 @@ class Batcher:
         self._note_waiting()
         loop = asyncio.get_running_loop()
         began, began_ns = loop.time(), time.time_ns()
-        outcomes = await self.run(self._outcomes, key, [entry.task.ask for entry in entries])
+        outcomes = await self.run(self._outcomes, key, [entry.task for entry in entries])
         tokens = sum(entry.task.tokens for entry in entries)
         self._queue.record_speed(key, tokens, loop.time() - began)
         for entry, outcome in zip(entries, outcomes, strict=True):
@@ -210,23 +209,31 @@ class Batcher:
             log.exception("a batch was read, and could not be told of")
         await self.run(_trim_heap)  # now that the answers are out
 
-    def _outcomes(self, key: BatchKey, asks: Sequence[Ask]) -> list[CitedAnswer | Searched | Exception]:
+    def _outcomes(self, key: BatchKey, tasks: Sequence[Task]) -> list[CitedAnswer | Searched | Exception]:
         """An answer or an error per question: one that fails must not take the others with it."""
+        asks = [task.ask for task in tasks]
         try:
             if key.work == SEARCH:
                 return [*self._qa.search_many(asks)]
-            answers = self._qa.answer_many(asks)
+            answers = self._qa.answer_many(asks, functools.partial(_notify, iter(tasks)))
         except Exception as error:
             if len(asks) == 1:
                 return [error]
             log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
-            return [outcome for ask in asks for outcome in self._outcomes(key, [ask])]
+            return [outcome for task in tasks for outcome in self._outcomes(key, [task])]
         for ask, cited in zip(asks, answers, strict=True):
             try:
                 self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
             except Exception:  # of memory that is short, say: the answer is there all the same
                 log.exception("an answer could not be kept")
         return [*answers]
+
+
+def _notify(tasks: Iterator[Task], searched: Sequence[Searched]) -> None:
+    """Call ``on_found`` of the next tasks with what was found for them."""
+    for found, task in zip(searched, tasks, strict=False):  # in this order: no task is taken too many
+        if task.on_found is not None:
+            task.on_found(found)
 
 
 def _trim_heap() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from answering.ask import Ask
+from answering.book_qa import Searched
 from indexing.manifest import Manifest
 from retrieval import retriever_class
 from text.errors import StoryQAError
@@ -41,12 +42,17 @@ class BatchKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read."""
+    """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read.
+
+    ``on_found`` is called in the thread that runs the models with what was found for an ``ANSWER``, before
+    it is read; more than once where a batch is read again, never where the answer is known.
+    """
 
     key: BatchKey
     ask: Ask
     version: str
     tokens: int
+    on_found: Callable[[Searched], None] | None = field(default=None, compare=False)
 
 
 def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:

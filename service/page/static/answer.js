@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { element, length, renderText } from "./text.js";
-import { confidenceInWords, percent } from "./words.js";
+import { confidenceInWords, count, percent } from "./words.js";
 
 // How much of the book is shown around the passage, in characters.
 const CONTEXT = 400;
@@ -14,6 +14,36 @@ export const marksOf = (evidence) => [
   { start: evidence.sentence_start, end: evidence.sentence_end, tag: "span", className: "sentence" },
   { start: evidence.start, end: evidence.end, tag: "mark" },
 ];
+
+/** Where a whole passage is marked. */
+export const passageMarks = (passage) => [
+  { start: passage.start, end: passage.end, tag: "span", className: "sentence" },
+];
+
+/** Shows in `into` the passages `hits`, best first, that are being read for the answer. */
+export function showFound(into, hits, book) {
+  into.classList.remove("unsure");
+  into.replaceChildren(
+    element("h2", { className: "label" }, "Found in the book"),
+    element(
+      "ol",
+      { className: "found" },
+      ...hits.map((hit) =>
+        element(
+          "li",
+          {},
+          element("p", { className: "quiet" }, placeOf(hit, book)),
+          element("p", { className: "text", dir: "auto" }, hit.text),
+        ),
+      ),
+    ),
+  );
+}
+
+const placeOf = (passage, book) =>
+  [`Passage ${passage.number}`, passage.chapter, percent(passage.start / book.characters)]
+    .filter(Boolean)
+    .join(" · ");
 
 /**
  * Shows one answer in `into`.
@@ -127,14 +157,9 @@ function passagesRead(passages, book, onOpen) {
           "button",
           {
             type: "button",
-            onclick: () =>
-              onOpen(passage, [
-                { start: passage.start, end: passage.end, tag: "span", className: "sentence" },
-              ]),
+            onclick: () => onOpen(passage, passageMarks(passage)),
           },
-          [`Passage ${passage.number}`, passage.chapter, percent(passage.start / book.characters)]
-            .filter(Boolean)
-            .join(" · "),
+          placeOf(passage, book),
         ),
       ),
     ),
@@ -142,7 +167,7 @@ function passagesRead(passages, book, onOpen) {
   return element(
     "details",
     {},
-    element("summary", {}, passages.length === 1 ? "The passage that was read" : `The ${passages.length} passages that were read`),
+    element("summary", {}, `Read for this: ${count(passages.length, "passage")}`),
     list,
   );
 }

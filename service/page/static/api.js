@@ -1,15 +1,10 @@
 // The calls to the service. Whatever goes wrong is a Problem, with a sentence for people.
 
+import { Problem, problemOf } from "./problems.js";
+
 const TRIES = 4;
 const LONGEST_WAIT_S = 15;
-
-/** `status` is the HTTP status, 0 where the service was not reached at all. */
-export class Problem extends Error {
-  constructor(status, detail) {
-    super(detail);
-    this.status = status;
-  }
-}
+const BROKE_OFF = "The connection ended before the answer had come. Try again.";
 
 let key = null;
 try {
@@ -20,7 +15,7 @@ try {
 
 let askForKey = async () => null;
 
-/** `ask(detail)` resolves to the key that the user typed, or to null. */
+/** `ask(why)` resolves to the key that the user typed, or to null. */
 export function whenAKeyIsWanted(ask) {
   askForKey = ask;
 }
@@ -37,14 +32,15 @@ function useKey(text) {
 const address = (path) => new URL(path, document.baseURI);
 const authorization = () => (key === null ? {} : { Authorization: `Bearer ${key}` });
 
-async function problemIn(response) {
-  let detail = `The service answered with status ${response.status}.`;
+/** The problem in an answer's text, which is no problem document where a proxy in between has answered. */
+function problemIn(status, text) {
+  let content = null;
   try {
-    detail = (await response.json()).detail ?? detail;
+    content = JSON.parse(text);
   } catch {
-    // No problem document: a proxy in between has answered.
+    // Then the status has to do.
   }
-  return new Problem(response.status, detail);
+  return problemOf(status, content, key !== null);
 }
 
 const pause = (seconds, signal) =>
@@ -72,7 +68,7 @@ async function send(path, { method = "GET", json, signal, accept = "application/
       throw new Problem(0, "The service cannot be reached. Is it running, and are you online?");
     }
     if (response.ok) return response;
-    const problem = await problemIn(response);
+    const problem = problemIn(response.status, await response.text());
     if (problem.status === 401) {
       const given = await askForKey(problem.message);
       if (given === null) throw problem;
@@ -92,7 +88,16 @@ const path = (id) => `books/${encodeURIComponent(id)}`;
 
 export const books = () => get("books");
 export const book = (id) => get(path(id));
-export const answer = (json, options) => get("answer", { method: "POST", json, ...options });
+
+/** The answer to a question; `onFound(found)` hears of the passages before they are read. */
+export async function answer(json, { onFound, ...options }) {
+  for await (const { event, data } of events("answer", { method: "POST", json, ...options })) {
+    if (event === "answer") return data;
+    if (event === "problem") throw problemOf(data.status, data, key !== null);
+    if (event === "found") onFound(data);
+  }
+  throw new Problem(0, BROKE_OFF);
+}
 
 /** The text of the book from `start` to `end`, code points; "" where they bound nothing. */
 export async function text(id, start, end) {
@@ -100,21 +105,19 @@ export async function text(id, start, end) {
   return (await get(`${path(id)}/text?start=${start}&end=${end}`)).text;
 }
 
+/** The sample story: its `book_id`, its `questions`, and `file()`, which resolves to the file to add. */
+export async function sample() {
+  const about = await get("page/sample.json");
+  const file = async () => new File([await (await send("page/sample.txt")).blob()], `${about.book_id}.txt`);
+  return { ...about, file };
+}
+
 /** Sends a file as a new book and resolves to its job; `onSent(share)` hears how much has left. */
 export async function upload(file, onSent) {
   for (;;) {
     const request = await sent(file, onSent);
-    let content = null;
-    try {
-      content = JSON.parse(request.responseText);
-    } catch {
-      // As in problemIn.
-    }
-    if (request.status === 202 && content !== null) return content;
-    const problem = new Problem(
-      request.status,
-      content?.detail ?? `The service answered with status ${request.status}.`,
-    );
+    if (request.status === 202) return JSON.parse(request.responseText);
+    const problem = problemIn(request.status, request.responseText);
     const given = problem.status === 401 ? await askForKey(problem.message) : null;
     if (given === null) throw problem;
     useKey(given);
@@ -148,8 +151,8 @@ export async function follow(job, onChange) {
   let last = job;
   while (!ended(last)) {
     try {
-      for await (const next of events(`${at}/events`)) {
-        last = next;
+      for await (const { data } of events(`${at}/events`)) {
+        last = data;
         onChange(last);
       }
     } catch (error) {
@@ -165,19 +168,34 @@ export async function follow(job, onChange) {
   return last;
 }
 
-// fetch, for EventSource cannot show a key.
-async function* events(at) {
-  const response = await send(at, { accept: "text/event-stream" });
+// fetch, for EventSource can neither show a key nor send a question.
+async function* events(at, options) {
+  const response = await send(at, { ...options, accept: "text/event-stream" });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const read = () =>
+    reader.read().catch((error) => {
+      throw error.name === "AbortError" ? error : new Problem(0, BROKE_OFF);
+    });
   let waiting = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (waiting + value).replaceAll("\r\n", "\n").split("\n\n");
-    waiting = blocks.pop();
-    for (const block of blocks) {
-      const data = block.split("\n").filter((line) => line.startsWith("data:"));
-      if (data.length > 0) yield JSON.parse(data.map((line) => line.slice(5)).join("\n"));
+  try {
+    for (;;) {
+      const { done, value } = await read();
+      if (done) return;
+      const blocks = (waiting + value).replaceAll("\r\n", "\n").split("\n\n");
+      waiting = blocks.pop();
+      for (const block of blocks) {
+        const data = fields(block, "data");
+        if (data !== "") yield { event: fields(block, "event"), data: JSON.parse(data) };
+      }
     }
+  } finally {
+    reader.cancel().catch(() => {}); // where it broke off there is nothing to cancel
   }
 }
+
+const fields = (block, name) =>
+  block
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}:`))
+    .map((line) => line.slice(name.length + 1).trimStart())
+    .join("\n");

@@ -6,9 +6,9 @@ export function offerKey(dialog) {
   const text = dialog.querySelector("#key-text");
   let wanted = null; // several calls may find out at once; one dialog answers them all
 
-  whenAKeyIsWanted((detail) => {
+  whenAKeyIsWanted((why) => {
     wanted ??= new Promise((resolve) => {
-      dialog.querySelector("#key-about").textContent = detail;
+      dialog.querySelector("#key-about").textContent = why;
       text.value = "";
       dialog.returnValue = "";
       const closed = () => {

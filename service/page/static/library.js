@@ -1,16 +1,18 @@
 // The list of books, and adding to it: a file chosen or dropped is sent, and its job followed to its end.
 
 import * as api from "./api.js";
+import { Problem } from "./problems.js";
 import { element } from "./text.js";
 import { count } from "./words.js";
 
 const MOST_SHOWN = 200;
 
-/** The dialog with the books; `onChoose(id)` hears which one is wanted. */
+/** The dialog with the books; `onChoose(id)` hears which one is wanted, `onChange()` that there are others. */
 export class Library {
-  constructor(dialog, onChoose) {
+  constructor(dialog, onChoose, onChange) {
     this.dialog = dialog;
     this.onChoose = onChoose;
+    this.onChange = onChange;
     this.books = [];
     this.list = dialog.querySelector("#books");
     this.about = dialog.querySelector("#books-about");
@@ -22,10 +24,10 @@ export class Library {
       if (event.key === "Enter") this.list.querySelector("button")?.click();
     });
     this.list.addEventListener("keydown", (event) => this.move(event));
-    const file = dialog.querySelector("#file");
-    file.addEventListener("change", () => {
-      this.add(file.files);
-      file.value = ""; // the same file may be chosen again
+    this.file = dialog.querySelector("#file");
+    this.file.addEventListener("change", () => {
+      this.add(this.file.files);
+      this.file.value = ""; // the same file may be chosen again
     });
   }
 
@@ -33,6 +35,12 @@ export class Library {
     this.books = await api.books();
     this.books.sort((a, b) => a.title.localeCompare(b.title));
     this.draw();
+    this.onChange();
+  }
+
+  /** The title of a book, or null where there is none of that id. */
+  title(id) {
+    return this.books.find((book) => book.id === id)?.title ?? null;
   }
 
   open() {
@@ -85,17 +93,22 @@ export class Library {
     (next ?? (step < 0 && !this.filter.hidden ? this.filter : document.activeElement)).focus();
   }
 
-  /** Adds files as books, one after the other; a single one is opened when it is there. */
-  async add(files) {
+  /** Adds files as books, one after the other; a single one is told to `onAdded(id)` when it is there. */
+  async add(files, onAdded = this.onChoose) {
     const all = [...files]; // the input's own list is emptied meanwhile
     if (!this.dialog.open) this.open();
     for (const file of all) {
       const done = await this.addOne(file);
       if (done !== null && all.length === 1 && this.dialog.open) {
         this.dialog.close();
-        this.onChoose(done);
+        onAdded(done);
       }
     }
+  }
+
+  dismiss(row) {
+    row.remove();
+    this.file.focus(); // which was on the button, and would be nowhere
   }
 
   async addOne(file) {
@@ -108,10 +121,11 @@ export class Library {
       said.textContent = job.status === "queued" ? "Waiting for its turn" : "Reading the book";
     };
     try {
+      await checkFile(file, this.file.accept.split(","));
       const job = await api.upload(file, (share) => (bar.value = share));
       show(job);
       const last = await api.follow(job, show);
-      if (last.status === "failed") throw new api.Problem(422, last.error ?? "The book could not be read.");
+      if (last.status === "failed") throw new Problem(422, last.error ?? "The book could not be read.");
       await this.load();
       row.remove();
       return last.book_id;
@@ -120,11 +134,26 @@ export class Library {
       bar.remove();
       said.textContent = error.message;
       row.append(
-        element("button", { type: "button", className: "plain", onclick: () => row.remove() }, "Dismiss"),
+        element("button", { type: "button", className: "plain", onclick: () => this.dismiss(row) }, "Dismiss"),
       );
       return null;
     }
   }
+}
+
+// What a browser calls files that can be read, whatever their names end in.
+const TYPES = new Set(["text/plain", "text/html", "text/markdown"]);
+
+/** Throws a Problem for what need not be sent, for it would be refused. */
+async function checkFile(file, suffixes) {
+  const suffix = /\.[a-z0-9]{1,5}$/i.exec(file.name)?.[0].toLowerCase();
+  if (suffix !== undefined && !suffixes.includes(suffix) && !TYPES.has(file.type)) {
+    const kind = suffix.slice(1).toUpperCase();
+    throw new Problem(415, `${kind} files cannot be read; convert it to EPUB or plain text, with Calibre for instance.`);
+  }
+  const first = await file.slice(0, 1).arrayBuffer().catch(() => null);
+  if (first === null) throw new Problem(422, "This cannot be read. Is it a folder? Add the files in it.");
+  if (first.byteLength === 0) throw new Problem(422, "This file is empty.");
 }
 
 /** Files dropped anywhere on the page go to `library`; `veil` is shown while they hover. */

@@ -1,17 +1,19 @@
 // The page: which book, which question, how far one has read; what is asked is kept in the address.
 
-import { showAnswer } from "./answer.js";
+import { correct, hashOf, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
+import { ask } from "./asking.js";
 import { offerColours } from "./colours.js";
+import { Errors } from "./errors.js";
+import { History } from "./history.js";
 import { offerKey } from "./key.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Reader } from "./reader.js";
+import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
-import { element } from "./text.js";
-import { chapterAt, confidenceInWords, count, percent } from "./words.js";
+import { count, lengthInWords, readInWords } from "./words.js";
 
-const CANDIDATES = 5;
 const SETTLED_MS = 300; // a slider that is moved with keys passes many places on its way
 
 const at = (id) => document.getElementById(id);
@@ -20,63 +22,43 @@ const read = at("read");
 const answerBox = at("answer");
 
 let book = null; // as GET /books/{id} gives it
+let asked = ""; // the question that the address had last
 let asking = null; // aborts the question in hand
+let sample = null; // the sample story, once the service has said what may be asked of it
 
 // How far one has read: an offset into the book, as the service rounds it.
 const limit = () => (read.value === "100" ? book.characters : Math.floor((read.value * book.characters) / 100));
 
 const openInBook = (place, marks) => attempt(() => reader.open(book, place, marks, limit()));
-const strip = new Strip(at("strip"), (share) =>
-  openInBook({ start: Math.floor(share * book.characters) }, []),
+const strip = new Strip(at("strip"), openInBook);
+const reader = new Reader(at("reader"), (end) => {
+  readUpTo(Math.floor((100 * end + 99) / book.characters)); // the most whose limit, rounded down, is no later
+  move({ book: book.id, q: wanted().q, read: Number(read.value) });
+});
+const library = new Library(
+  at("library"),
+  (id) => go({ book: id }),
+  () => book === null && showStart(),
 );
-const reader = new Reader(at("reader"), (share) =>
-  move({ book: book.id, q: wanted().q, read: Math.max(1, Math.floor(100 * share)) }),
+const history = new History(
+  at("history"),
+  (asked) => go({ book: asked.book, q: asked.question, read: asked.read }),
+  () => question.focus(),
 );
-const library = new Library(at("library"), (id) => go({ book: id }));
 
-// Errors: one place, one sentence, and the chance to try again.
-
-let again = null;
-
-function showError(error) {
+const errors = new Errors(at("error"), async (error) => {
   at("status").textContent = "";
-  const box = at("error");
-  box.hidden = error === null;
-  if (error !== null) box.querySelector("p").textContent = error.message;
-}
-
-async function attempt(action) {
-  again = action;
-  showError(null);
-  try {
-    await action();
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    if (!(error instanceof api.Problem)) console.error(error);
-    showError(error);
+  if (error.kind === "unknown-book") {
+    clearBook();
+    await library.load().catch(() => {}); // then the list stays as it was
   }
-}
+  if (book === null) showStart();
+  const title = (id) => library.title(id) ?? id;
+  return new Map((error.near ?? []).map((id) => [title(id), () => go({ book: id, q: wanted().q })]));
+});
+const attempt = (action) => errors.attempt(action);
 
-at("retry").addEventListener("click", () => attempt(again));
-
-// The address: #book=…&q=…&read=…, a fragment, which no server gets to see.
-
-function wanted() {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  const share = Number(fragment.get("read"));
-  return {
-    book: fragment.get("book"),
-    q: fragment.get("q") ?? "",
-    read: share >= 1 && share <= 100 ? Math.floor(share) : 100,
-  };
-}
-
-function hashOf({ book: id, q = "", read: share = 100 }) {
-  const fragment = new URLSearchParams({ book: id });
-  if (q !== "") fragment.set("q", q);
-  if (share !== 100) fragment.set("read", share);
-  return `#${fragment}`;
-}
+// Where one is.
 
 function go(to) {
   const hash = hashOf(to);
@@ -86,98 +68,119 @@ function go(to) {
 
 /** The same without a step in the browser's history. */
 function move(to) {
-  history.replaceState(null, "", hashOf(to));
+  correct(to);
   attempt(follow);
 }
 
 /** Makes the page show what the address says. */
 async function follow() {
-  const { book: id, q, read: share } = wanted();
+  const to = wanted();
+  const { book: id, q } = to;
   asking?.abort();
-  if (id === null) return;
-  if (book?.id !== id) {
+  if (book?.id !== id) clearBook();
+  if (id === null) return showStart();
+  const isNew = book === null;
+  if (isNew) {
+    at("status").textContent = "Opening the book …";
     const found = await api.book(id);
     if (wanted().book !== id) return; // somebody has gone on to another meanwhile
     showBook(found);
   }
+  const share = shareOf(to);
+  correct({ ...to, read: share });
   read.value = share;
   showRead();
-  question.value = q;
+  history.show();
+  showSuggestions();
+  if (isNew || q !== asked) question.value = q; // else what is being typed would go with the slider's next move
+  asked = q;
   document.title = q === "" ? `${book.title} · storyqa` : `${q} · ${book.title}`;
+  clearAnswer();
+  if (q !== "") await askBook(q, share);
+  else if (isNew) question.focus();
+}
+
+/** Questions to begin with, which may tell what happens: of the sample, to those who may know all of it. */
+function showSuggestions() {
+  const { q } = wanted();
+  at("suggestions").hidden = book === null || book.id !== sample?.about.book_id || q !== "" || read.value !== "100";
+}
+
+function clearAnswer() {
+  at("status").textContent = "";
+  answerBox.removeAttribute("aria-busy");
   answerBox.replaceChildren();
   strip.clear();
-  if (q === "") question.focus();
-  else await ask(q, share);
+}
+
+/** Nothing of a book stays in sight: the next one may be there or not. */
+function clearBook() {
+  clearTimeout(settling);
+  asking?.abort();
+  if (book !== null) clearAnswer();
+  book = null;
+  question.value = "";
+  document.title = "storyqa";
+  at("book-title").textContent = "Choose a book";
+  at("book-about").textContent = at("versions").textContent = "";
+  at("ask").hidden = at("start").hidden = at("suggestions").hidden = true;
+}
+
+function showStart() {
+  at("start").hidden = false;
+  const books = library.books.length;
+  at("book-about").textContent = books === 0 ? "There are no books yet." : `${count(books, "book")} to ask.`;
 }
 
 function showBook(found) {
   book = found;
+  at("start").hidden = true;
+  at("ask").hidden = false;
   memory.remember("book", book.id);
   at("book-title").textContent = book.title;
-  at("book-about").textContent = [
-    count(book.words, "word"),
-    book.chapters.length > 0 && count(book.chapters.length, "chapter"),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  at("book-about").textContent = lengthInWords(book);
   strip.showBook(book);
-  question.disabled = at("submit").disabled = read.disabled = false;
 }
 
 // Asking.
 
-async function ask(q, share) {
+async function askBook(q, share) {
   asking = new AbortController();
   const { signal } = asking;
-  const status = at("status");
   const of = book;
-  status.textContent = "Reading …";
-  answerBox.setAttribute("aria-busy", "true");
+  const [into, status] = [answerBox, at("status")];
+  into.setAttribute("aria-busy", "true");
   try {
-    const request = { book_id: of.id, question: q, n_best: CANDIDATES };
-    if (share !== 100) request.before = `${share}%`;
-    const answer = await api.answer(request, {
-      signal,
-      onWait: (seconds) => (status.textContent = `The service is busy; asking again in ${seconds} s.`),
-    });
-    await showAnswer(answerBox, {
-      book: of,
-      answer,
-      limit: limit(),
-      onShow: (evidence) => strip.showAnswer(answer.passages, evidence),
-      onOpen: openInBook,
-    });
-    if (signal.aborted) return;
-    status.textContent =
-      answer.candidates.length === 0
-        ? ""
-        : `${answer.answerable ? "Answer" : "The book may not say; the best guess"}: ${answer.answer}. ` +
-          `${confidenceInWords(answer.confidence)}.`;
+    const given = { book: of, question: q, read: share, limit: limit(), signal, into, strip, status };
+    const answer = await ask({ ...given, onOpen: openInBook });
+    if (answer === null) {
+      book = null; // it was replaced: its length and its chapters are others now
+      await attempt(follow);
+      return;
+    }
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
     memory.rememberAsked({ book: of.id, title: of.title, question: q, read: share, answer: answer.answer });
-    showHistory();
+    history.show();
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    if (!signal.aborted) answerBox.removeAttribute("aria-busy");
+    if (!signal.aborted) into.removeAttribute("aria-busy");
   }
 }
 
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const q = question.value.trim();
-  if (book === null) library.open();
-  else if (q !== "") go({ book: book.id, q, read: Number(read.value) });
+  if (q !== "") go({ book: book.id, q, read: Number(read.value) });
 });
 
 // How far one has read.
 
 function showRead() {
   const share = Number(read.value);
-  const chapter = book && chapterAt(book.chapters, Math.max(0, limit() - 1));
-  const said = share === 100 ? "the whole book" : [percent(share / 100), chapter].filter(Boolean).join(" · ");
+  const said = readInWords(share, book.chapters, limit());
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
   strip.showRead(share / 100);
@@ -185,9 +188,19 @@ function showRead() {
 
 let settling = null;
 
+/** One has read up to here: kept, and what may be from further on is gone at once. */
+function readUpTo(share) {
+  memory.rememberRead(book.id, share);
+  read.value = share;
+  showRead();
+  asking?.abort();
+  clearAnswer();
+  history.show();
+}
+
 read.addEventListener("input", showRead);
 read.addEventListener("change", () => {
-  // An answer from what has not been read yet must not stay in sight.
+  readUpTo(Number(read.value));
   clearTimeout(settling);
   settling = setTimeout(
     () => move({ book: book.id, q: wanted().q, read: Number(read.value) }),
@@ -195,44 +208,20 @@ read.addEventListener("change", () => {
   );
 });
 
-// What has been asked before.
+// What lies around.
 
-function showHistory() {
-  const asked = memory.asked();
-  at("history").hidden = asked.length === 0;
-  at("asked").replaceChildren(
-    ...asked.map((one) =>
-      element(
-        "li",
-        {},
-        element(
-          "button",
-          { type: "button", onclick: () => go({ book: one.book, q: one.question, read: one.read }) },
-          element("span", { className: "text" }, one.question),
-          element(
-            "span",
-            { className: "quiet" },
-            [one.answer, one.title, one.read !== 100 && `${percent(one.read / 100)} read`].filter(Boolean).join(" · "),
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
-at("forget").addEventListener("click", () => {
-  memory.forgetAsked();
-  showHistory();
-  question.focus();
+// A fragment of its own would take the place of the question's in the address.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  answerBox.focus();
 });
-
-// Dialogs.
 
 for (const button of document.querySelectorAll("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog").close());
 }
 
 at("book").addEventListener("click", () => library.open());
+at("choose").addEventListener("click", () => library.file.click());
 
 // The beginning.
 
@@ -240,18 +229,20 @@ addEventListener("hashchange", () => attempt(follow));
 acceptDrops(library, at("dropping"));
 offerColours(at("theme"));
 offerKey(at("key"));
-showHistory();
-question.disabled = at("submit").disabled = read.disabled = true;
+history.show();
+clearBook();
 
 attempt(async () => {
   await library.load();
-  const known = (id) => library.books.some((one) => one.id === id);
   const last = memory.remembered("book");
-  if (wanted().book !== null) return follow();
-  if (known(last)) return go({ book: last });
-  if (library.books.length === 1) return go({ book: library.books[0].id });
-  at("book-about").textContent =
-    library.books.length === 0
-      ? "There are no books yet: drop one here, or choose a file."
-      : `${count(library.books.length, "book")} to ask.`;
+  const id = library.title(last) !== null || library.books.length !== 1 ? last : library.books[0].id;
+  if (wanted().book === null && library.title(id) !== null) move({ book: id });
+  else await follow();
 });
+
+api.sample().then((about) => {
+  sample = new Sample(about, library, go);
+  sample.show(at("sample"), attempt);
+  suggest(at("suggestions"), about.questions, (q) => go({ book: about.book_id, q, read: Number(read.value) }));
+  showSuggestions();
+}, console.error);

@@ -1,66 +1,127 @@
 // The book's length as a strip: its chapters, what has been read, the passages found, and the answer.
 
+import { marksOf, passageMarks } from "./answer.js";
 import { element } from "./text.js";
-import { percent } from "./words.js";
+import { chapterAt, percent } from "./words.js";
 
-/** Draws into one element; `onOpen(share)` hears where in the book, 0 to 1, somebody clicked. */
+/**
+ * Draws into one toolbar, whose buttons are the places in the book that have been read: one stop of the Tab
+ * key, and the arrow keys go from place to place. `onOpen(place, marks)` hears which one is wanted.
+ */
 export class Strip {
   constructor(into, onOpen) {
     this.into = into;
-    this.characters = 0;
+    this.book = null;
+    this.reached = null; // how many chapters have been, as far as they are drawn
     this.layers = Object.fromEntries(
       ["chapters", "unread", "passages", "pin"].map((name) => [name, element("div", { className: name })]),
     );
     into.append(...Object.values(this.layers));
+    into.addEventListener("keydown", (event) => this.move(event));
     into.addEventListener("click", (event) => {
+      if (this.book === null || event.target.closest("button") !== null) return;
       const box = into.getBoundingClientRect();
-      if (this.characters > 0) onOpen(Math.min(0.9999, Math.max(0, (event.clientX - box.left) / box.width)));
+      const share = Math.min(0.9999, Math.max(0, (event.clientX - box.left) / box.width));
+      onOpen({ start: Math.floor(share * this.book.characters) }, []);
     });
-    this.showRead(1);
+    this.onOpen = onOpen;
   }
 
   showBook(book) {
-    this.characters = book.characters;
-    this.layers.chapters.replaceChildren(
-      ...book.chapters.filter((chapter) => chapter.start > 0).map((chapter) => this.placed(chapter.start)),
-    );
+    this.book = book;
+    this.reached = null;
     this.clear();
+    this.showRead(1);
   }
 
   showRead(share) {
     this.layers.unread.style.left = `${100 * share}%`;
+    // The titles of what has not been read are nobody's to see.
+    const isReached = (chapter) => chapter.start < share * this.book.characters;
+    const reached = this.book.chapters.filter(isReached).length;
+    if (reached === this.reached) return; // a slider on its way passes here with every pixel
+    this.reached = reached;
+    this.layers.chapters.replaceChildren(
+      this.button(0, "The beginning"),
+      ...this.book.chapters
+        .filter((chapter) => chapter.start > 0)
+        .map((chapter) =>
+          isReached(chapter)
+            ? this.button(chapter.start, chapter.title)
+            : this.placed(element("i"), chapter.start),
+        ),
+    );
+    this.stopAt(null);
   }
 
   clear() {
-    this.layers.passages.replaceChildren();
-    this.layers.pin.replaceChildren();
-    this.into.setAttribute("aria-label", "The length of the book");
+    this.showPlaces([], null);
   }
 
   /** `passages` as the service gives them, `evidence` the one shown (or null). */
-  showAnswer(passages, evidence) {
+  showPlaces(passages, evidence) {
     const scores = passages.map((passage) => passage.score);
     const [least, most] = [Math.min(...scores), Math.max(...scores)];
     this.layers.passages.replaceChildren(
       ...passages.map((passage) => {
-        const mark = this.placed(passage.start, passage.end);
+        const mark = this.button(passage.start, this.inChapter("Passage", passage), passageMarks(passage));
+        mark.style.width = `${(100 * (passage.end - passage.start)) / this.book.characters}%`;
         // The better found, the taller; the least one is seen all the same.
         const share = most > least ? (passage.score - least) / (most - least) : 1;
         mark.style.height = `${45 + 55 * share}%`;
         return mark;
       }),
     );
-    this.layers.pin.replaceChildren(...(evidence === null ? [] : [this.placed(evidence.start)]));
-    const found = passages.map((passage) => percent(passage.start / this.characters)).join(", ");
-    const answer =
-      evidence === null ? "" : `The answer stands ${percent(evidence.start / this.characters)} into the book. `;
-    this.into.setAttribute("aria-label", `${answer}Passages were found at ${found || "no place"}.`);
+    this.layers.pin.replaceChildren(
+      ...(evidence === null
+        ? []
+        : [this.button(evidence.start, this.inChapter("The answer", evidence), marksOf(evidence))]),
+    );
+    this.stopAt(this.layers.pin.firstElementChild);
   }
 
-  placed(start, end = null) {
-    const mark = element("i");
-    mark.style.left = `${(100 * start) / this.characters}%`;
-    if (end !== null) mark.style.width = `${(100 * (end - start)) / this.characters}%`;
+  inChapter(name, { start }) {
+    return [name, chapterAt(this.book.chapters, start)].filter(Boolean).join(", ");
+  }
+
+  button(start, name, marks = []) {
+    const made = element("button", {
+      type: "button",
+      ariaLabel: `${name}, ${percent(start / this.book.characters)}`,
+      onclick: () => this.onOpen({ start }, marks),
+      onfocus: () => this.stopAt(made),
+    });
+    made.dataset.start = start;
+    return this.placed(made, start);
+  }
+
+  placed(mark, start) {
+    mark.style.left = `${(100 * start) / this.book.characters}%`;
     return mark;
+  }
+
+  places() {
+    return [...this.into.querySelectorAll("button")].sort((a, b) => a.dataset.start - b.dataset.start);
+  }
+
+  /** The Tab key stops at `button`, or at the first place where that is null. */
+  stopAt(button) {
+    const places = this.places();
+    const stop = button ?? places.find((place) => place.tabIndex === 0) ?? places[0];
+    for (const place of places) place.tabIndex = place === stop ? 0 : -1;
+  }
+
+  move(event) {
+    const places = this.places();
+    const at = places.indexOf(document.activeElement);
+    const to = {
+      ArrowRight: Math.min(at + 1, places.length - 1),
+      ArrowLeft: Math.max(at - 1, 0),
+      Home: 0,
+      End: places.length - 1,
+    }[event.key];
+    if (to === undefined || at < 0) return;
+    event.preventDefault();
+    places[to].focus();
   }
 }

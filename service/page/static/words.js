@@ -16,6 +16,17 @@ export const percent = (share) => `${Number((100 * share).toFixed(1))}\u00a0%`;
 export const count = (number, one, many = `${one}s`) =>
   `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
+/** How long a book is. */
+export const lengthInWords = ({ words, chapters }) =>
+  [count(words, "word"), chapters.length > 0 && count(chapters.length, "chapter")].filter(Boolean).join(" · ");
+
+/** How much of a book has been read, `share` percent or up to the character `limit`. */
+export function readInWords(share, chapters, limit) {
+  if (share === 0) return "nothing yet";
+  if (share === 100) return "the whole book";
+  return [percent(share / 100), chapterAt(chapters, Math.max(0, limit - 1))].filter(Boolean).join(" · ");
+}
+
 /** The title of the innermost chapter that holds the character `at`, or null. */
 export function chapterAt(chapters, at) {
   const holding = chapters.filter((chapter) => chapter.start <= at && at < chapter.end);

@@ -1,0 +1,32 @@
+// The page's address: #book=…&q=…&read=…, a fragment, which no server gets to see.
+
+import * as memory from "./memory.js";
+
+/** The `book` (null where none is named), the question `q` and how much may be `read`, in percent. */
+export function wanted() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const share = Number(fragment.get("read") ?? NaN);
+  return {
+    book: fragment.get("book"),
+    q: fragment.get("q") ?? "",
+    read: share >= 0 && share <= 100 ? Math.floor(share) : 100,
+  };
+}
+
+/** How much of a book may be read: what was said last of it. An address may say less, but not more. */
+export function shareOf({ book, read }) {
+  const said = memory.readUpTo(book);
+  if (said === null && read !== 100) memory.rememberRead(book, read);
+  return Math.min(read, said ?? 100);
+}
+
+/** The fragment of a place on the page. */
+export function hashOf({ book, q = "", read = 100 }) {
+  const fragment = new URLSearchParams({ book });
+  if (q !== "") fragment.set("q", q);
+  if (read !== 100) fragment.set("read", read);
+  return `#${fragment}`;
+}
+
+/** Has the address say so without a step in the browser's history. */
+export const correct = (to) => window.history.replaceState(null, "", hashOf(to));

@@ -1,0 +1,44 @@
+// One question from being asked to being answered, and what is said of it on the way.
+
+import { showAnswer, showFound } from "./answer.js";
+import * as api from "./api.js";
+import { confidenceInWords, count } from "./words.js";
+
+const CANDIDATES = 5;
+
+/**
+ * Asks `question` of `book`, of which the share `read` (percent) and so the text up to `limit` may be used.
+ *
+ * What is found and answered is shown in `into` and on `strip`, how far it is in `status`; `onOpen(place, marks)`
+ * hears which place is wanted in the whole book. Resolves to the answer, or to null where the book is another
+ * one than `book` by now and nothing of it was shown. Rejects once `signal` says so.
+ */
+export async function ask({ book, question, read, limit, signal, into, strip, status, onOpen }) {
+  const request = { book_id: book.id, question, n_best: CANDIDATES };
+  if (read !== 100) request.before = `${read}%`;
+  const isNow = ({ versions }) => versions.index === book.version;
+  status.textContent = "Searching the book …";
+  const answer = await api.answer(request, {
+    signal,
+    onWait: (seconds) => (status.textContent = `The service is busy; asking again in ${seconds} s.`),
+    onFound: (found) => {
+      if (signal.aborted || !isNow(found)) return;
+      status.textContent = `Found ${count(found.hits.length, "passage")}; reading …`;
+      showFound(into, found.hits, book);
+      strip.showPlaces(found.hits, null);
+    },
+  });
+  signal.throwIfAborted();
+  if (!isNow(answer)) return null;
+  const onShow = (evidence) => strip.showPlaces(answer.passages, evidence);
+  await showAnswer(into, { book, answer, limit, onShow, onOpen });
+  signal.throwIfAborted();
+  status.textContent = inWords(answer);
+  return answer;
+}
+
+function inWords({ answer, answerable, candidates, confidence }) {
+  if (candidates.length === 0) return "";
+  const kind = answerable ? "Answer" : "The book may not say; the best guess";
+  return `${kind}: ${answer}. ${confidenceInWords(confidence)}.`;
+}

@@ -1,0 +1,49 @@
+// What has been asked before; answers from further on than one has read are not shown.
+
+import * as memory from "./memory.js";
+import { element } from "./text.js";
+import { percent } from "./words.js";
+
+/** Shows the questions in `box`; `onChoose(asked)` hears which one is asked again, `onForget()` that none is left. */
+export class History {
+  constructor(box, onChoose, onForget) {
+    this.box = box;
+    this.onChoose = onChoose;
+    box.querySelector("#forget").addEventListener("click", () => {
+      memory.forgetAsked();
+      this.show();
+      onForget();
+    });
+  }
+
+  show() {
+    const asked = memory.asked();
+    this.box.hidden = asked.length === 0;
+    this.box.querySelector("#asked").replaceChildren(
+      ...asked.map((one) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            { type: "button", onclick: () => this.onChoose(one) },
+            element("span", { className: "text" }, one.question),
+            element("span", { className: "quiet" }, about(one)),
+          ),
+        ),
+      ),
+    );
+  }
+}
+
+function about({ book, title, read, answer }) {
+  // An answer from the whole book may tell what one who has read less does not want to know.
+  const isLater = read > (memory.readUpTo(book) ?? 100);
+  return [
+    isLater ? "Answered from further on than you have read" : answer,
+    title,
+    read !== 100 && `${percent(read / 100)} read`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}

@@ -1,0 +1,64 @@
+// What went wrong, in words for readers: the service's own are for programs and for those who run it.
+
+const TELL = "tell whoever runs this service";
+
+// By the last part of a problem's type. What is not here is said by its status, or in the service's words.
+const WORDS = {
+  "unknown-book": "This book is not here, or not any more.",
+  "unknown-job": "The service does not know of this book any more; look for it among the books.",
+  "unknown-name": `The service is set to answer in a way that it does not know; ${TELL}.`,
+  "needs-references": `The service is set to answer in a way that no question can be answered; ${TELL}.`,
+  "book-there": "A book of this name is here already. To have both, rename the file and add it again.",
+  "broken-index-or-model": `What the service keeps of this book, or of its models, is damaged. Add the book again, or ${TELL}.`,
+  "model-endpoint": `The model that answers cannot be reached. Try again later, or ${TELL}.`,
+  "deadline-passed": "The answer took too long. Try again in a minute.",
+  "overloaded": "The service is busy. Try again in a minute.",
+  "not-ready": "The service is still starting. Try again in a moment.",
+  "too-often": "That was too often for one key. Wait a minute, then try again.",
+  "too-many-jobs": "Many books wait to be read already. Add this one later.",
+  "too-large": "This is larger than the service takes.",
+  "too-slow": "The file came too slowly. Try again where the connection is better.",
+  "media-type": "Only plain text, HTML and EPUB can be read.",
+  "no-room": `The service's disk is full; ${TELL}.`,
+  "no-state": `The service cannot write to its disk; ${TELL}.`,
+};
+
+// The same refusal means another thing to somebody who has shown a key.
+const KEYLESS = {
+  key: "Ask whoever runs this service for one.",
+  "not-allowed": "Without keys this service answers its own machine alone. Ask whoever runs it for a key.",
+};
+const KEYED = {
+  key: "That key is unknown, or was revoked.",
+  "not-allowed": "Your key is for asking and reading; books are added and removed with another.",
+};
+
+const TRY_AGAIN = new Set([0, 401, 408, 429]);
+
+/** `status` is the HTTP status, 0 where the service was not reached at all; `near` are ids of books. */
+export class Problem extends Error {
+  constructor(status, message, kind = null, near = []) {
+    super(message);
+    this.status = status;
+    this.kind = kind;
+    this.near = near;
+  }
+
+  /** Whether the same may go well another time. */
+  get passes() {
+    return TRY_AGAIN.has(this.status) || this.status >= 500;
+  }
+}
+
+/** The problem that a `status` and a problem document (or null) tell of; `keyed` where a key was shown. */
+export function problemOf(status, content, keyed) {
+  const kind = content?.type?.replace("urn:storyqa:problem:", "") ?? null;
+  const words = WORDS[kind] ?? (keyed ? KEYED : KEYLESS)[kind];
+  return new Problem(status, words ?? byStatus(status, content?.detail), kind, content?.near ?? []);
+}
+
+function byStatus(status, detail) {
+  if (status === 503) return "The service cannot do this just now. Try again later.";
+  if (status >= 500 || detail === undefined) return `Something went wrong in the service (status ${status}); ${TELL}.`;
+  return detail;
+}

@@ -1,0 +1,300 @@
+"""The page as one reads: what was read is remembered, nothing later is shown, every place is at hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+from chat_server import Asked, Handler, chatting, parrot
+from server import running
+
+from indexing.book import Book
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+from service.app import create_app
+
+browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
+expect = pytest.importorskip("playwright.sync_api").expect
+expect.set_options(timeout=browsing.PATIENCE_MS)
+
+pytestmark = pytest.mark.browser
+
+LATE = ("lantern", "What did Captain Thorne bring to thank her?")  # which the last chapter tells
+
+
+@pytest.fixture(scope="module")
+def url(shelf_store: IndexStore) -> Iterator[str]:
+    with running(create_app(browsing.settings(shelf_store))) as url:
+        yield url
+
+
+@pytest.fixture
+def page(chromium: Any, url: str) -> Iterator[Any]:
+    with browsing.visiting(chromium, url) as page:
+        yield page
+
+
+def choose(page: Any, title: str) -> None:
+    page.locator("#book").click()
+    page.locator("#books button").filter(has_text=title).click()
+    expect(page.locator("#book-title")).to_have_text(title)
+
+
+def read_up_to(page: Any, share: int) -> None:
+    """Move the slider there, as a hand does."""
+    page.locator("#read").evaluate(
+        """(slider, share) => {
+          slider.value = share;
+          for (const type of ["input", "change"]) slider.dispatchEvent(new Event(type, {bubbles: true}));
+        }""",
+        share,
+    )
+    expect(page).to_have_url(re.compile(rf"read={share}\b") if share != 100 else re.compile(r"^[^=]*book="))
+
+
+# What has been read
+
+
+def test_what_has_been_read_is_remembered_for_each_book(page: Any) -> None:
+    page.goto("/#book=lantern")
+    expect(page.locator("#question")).to_be_focused()
+    read_up_to(page, 40)
+    choose(page, "The Well")
+    expect(page.locator("#read")).to_have_value("100")
+    choose(page, "The Lamp at Quill Point")
+    expect(page.locator("#read")).to_have_value("40")
+    page.goto("/?")
+    expect(page.locator("#book-title")).to_have_text("The Lamp at Quill Point")
+    expect(page.locator("#read")).to_have_value("40")
+
+
+def test_an_address_may_say_less_than_has_been_read_but_not_more(page: Any) -> None:
+    page.goto("/#book=lantern&read=30")
+    expect(page.locator("#read")).to_have_value("30")
+    bodies: list[Any] = []
+    page.on("request", lambda request: bodies.append(request.post_data_json) if request.post_data else None)
+    for given, share in (("&read=80", 30), ("", 30), ("&read=20", 20)):
+        page.goto(f"/?{share}#book=lantern&q=Who+kept+the+lighthouse%3F{given}")
+        browsing.answered(page)
+        assert bodies.pop()["before"] == f"{share}%"
+        expect(page).to_have_url(re.compile(rf"read={share}\b"))
+
+
+def test_without_storage_what_has_been_read_is_known_for_this_visit(chromium: Any, url: str) -> None:
+    with browsing.visiting(chromium, url) as page:
+        page.add_init_script(
+            "Object.defineProperty(window, 'localStorage', {get() { throw new Error('off') }})"
+        )
+        page.goto("/#book=lantern&read=40")
+        expect(page.locator("#read")).to_have_value("40")
+        choose(page, "The Well")
+        choose(page, "The Lamp at Quill Point")
+        expect(page.locator("#read")).to_have_value("40")
+
+
+def test_moving_the_slider_leaves_the_focus_on_it(page: Any) -> None:
+    page.goto("/#book=lantern")
+    expect(page.locator("#question")).to_be_focused()
+    page.locator("#read").focus()
+    page.keyboard.press("PageDown")
+    expect(page).to_have_url(re.compile("read=90"))
+    expect(page.locator("#read")).to_be_focused()
+
+
+def test_what_is_being_typed_stays_when_the_slider_is_moved(page: Any) -> None:
+    page.goto("/#book=lantern")
+    expect(page.locator("#question")).to_be_focused()
+    page.keyboard.type("Who kept the lighthouse?")
+    read_up_to(page, 40)
+    expect(page.locator("#question")).to_have_value("Who kept the lighthouse?")
+    page.locator("#submit").click()
+    browsing.answered(page)
+    expect(page).to_have_url(re.compile(r"q=Who\+kept\+the\+lighthouse%3F&read=40"))
+
+
+def test_the_history_hides_answers_from_further_on_than_has_been_read(page: Any) -> None:
+    browsing.ask(page, *LATE)
+    answer = page.locator(".said").text_content()
+    asked = page.locator("#asked button")
+    expect(asked).to_contain_text(answer)
+    read_up_to(page, 40)
+    browsing.answered(page)
+    later = asked.filter(has_text="Answered from further on")
+    expect(later).to_contain_text(LATE[1])
+    expect(later).not_to_contain_text(answer)
+    later.click()
+    browsing.answered(page)
+    expect(page.locator("#read")).to_have_value("40")
+    read_up_to(page, 100)
+    browsing.answered(page)
+    expect(asked.first).to_contain_text(answer)
+    expect(asked.filter(has_text="Answered from further on")).to_have_count(0)
+
+
+def test_an_answer_that_comes_after_the_slider_was_moved_back_is_never_shown(page: Any) -> None:
+    held: list[Any] = []
+    page.route("**/answer", lambda route: route.continue_() if held else held.append(route))
+    page.goto(f"/#book=lantern&q={LATE[1].replace(' ', '+')}")
+    expect(page.locator("#status")).to_contain_text("Searching")
+    while not held:
+        page.wait_for_timeout(20)
+    page.evaluate("""() => {
+      window.latest = 0;
+      new MutationObserver(() => {
+        for (const p of document.querySelectorAll("#answer p[data-end]")) {
+          window.latest = Math.max(window.latest, Number(p.dataset.end));
+        }
+      }).observe(document.querySelector("#answer"), {subtree: true, childList: true});
+    }""")
+    read_up_to(page, 40)
+    browsing.answered(page)
+    assert 0 < page.evaluate("window.latest") <= 40 * len(shelf.LANTERN) // 100
+
+
+def test_reading_less_than_a_hundredth_is_not_taken_for_a_hundredth(page: Any) -> None:
+    page.goto("/#book=lantern&read=0&q=Who+kept+the+lighthouse%3F")
+    expect(page.locator("#answer")).to_contain_text("nothing to read before that place")
+    expect(page.locator("#read")).to_have_value("0")
+    expect(page.locator("#read-about")).to_have_text("nothing yet")
+
+
+def test_reading_to_the_end_of_what_may_be_read_takes_nothing_back(page: Any) -> None:
+    for share in (40, 37, 100):
+        page.goto(f"/?{share}#book=lantern")
+        expect(page.locator("#question")).to_be_focused()
+        read_up_to(page, share)
+        page.locator("#strip").click(position={"x": 2, "y": 4})
+        page.locator("#pages p").first.wait_for()
+        page.locator("#pages").evaluate("pages => { pages.scrollTop = pages.scrollHeight; }")
+        page.locator("#read-here").click()
+        expect(page.locator("#reader")).to_be_hidden()
+        expect(page.locator("#read")).to_have_value(str(share))
+
+
+def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:
+    browsing.ask(page, *LATE)
+    before = page.url
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer")).to_be_focused()
+    assert page.url == before
+
+
+# The stages
+
+
+def test_the_passages_are_shown_before_the_answer_is_read(chromium: Any, shelf_store: IndexStore) -> None:
+    gate = threading.Event()
+
+    def think(handler: Handler, asked: Asked) -> None:
+        gate.wait(60)
+        parrot(handler, asked)
+
+    with chatting(think) as endpoint:
+        settings = browsing.settings(shelf_store).model_copy(
+            update={"reader": f"chat:{endpoint.url}@model=parrot"}
+        )
+        app = create_app(settings)
+        threading.Timer(0, gate.set).start()  # the reader is warmed before the first question
+        with running(app) as url, browsing.visiting(chromium, url) as page:
+            try:
+                while httpx.get(f"{url}/readyz").status_code != 200:
+                    pass
+                gate.clear()
+                page.goto("/#book=lantern&q=Who+kept+the+lighthouse%3F")
+                expect(page.locator("#status")).to_have_text("Found 5 passages; reading …")
+                expect(page.locator(".found li")).to_have_count(5)
+                expect(page.locator(".found li").first).to_contain_text("Old Ines kept the lighthouse")
+                expect(page.locator("#strip .passages button")).to_have_count(5)
+                assert page.locator("#answer").get_attribute("aria-busy") == "true"
+                gate.set()
+                browsing.answered(page)
+                expect(page.locator(".found")).to_have_count(0)
+                expect(page.locator("summary")).to_have_text("Read for this: 5 passages")
+            finally:
+                gate.set()
+
+
+def test_a_stream_that_breaks_off_or_tells_of_a_problem_is_said_to(page: Any) -> None:
+    page.route(
+        "**/answer",
+        lambda route: route.fulfill(content_type="text/event-stream", body=": still at it\n\n"),
+    )
+    page.goto("/#book=lantern&q=Who+kept+the+lighthouse%3F")
+    expect(page.locator("#error")).to_contain_text("ended before the answer")
+    page.unroute("**/answer")
+    failed = {"type": "urn:storyqa:problem:model-endpoint", "status": 502, "detail": "at http://model"}
+    page.route(
+        "**/answer",
+        lambda route: route.fulfill(
+            content_type="text/event-stream", body=f"event: problem\ndata: {json.dumps(failed)}\n\n"
+        ),
+    )
+    page.locator("#retry").click()
+    expect(page.locator("#error")).to_contain_text("The model that answers cannot be reached")
+    page.unroute("**/answer")
+    page.locator("#retry").click()
+    browsing.answered(page)
+
+
+def test_a_book_that_is_replaced_while_it_is_asked_is_opened_anew(chromium: Any, tmp_path: Path) -> None:
+    store = shelf.stock(tmp_path)
+    with running(create_app(browsing.settings(store))) as url, browsing.visiting(chromium, url) as page:
+        browsing.ask(page, "well", shelf.QUESTIONS[7][1])
+        longer = shelf.WELL + "\n\n" + shelf.CLOCK
+        build_book(Book("well", "The Well, continued", longer, "tests/well"), BuildSettings(words=30), store)
+        page.locator("#question").fill(shelf.QUESTIONS[6][1])
+        page.keyboard.press("Enter")
+        expect(page.locator("#book-title")).to_have_text("The Well, continued")
+        browsing.answered(page)
+        start = int(page.locator("#strip .pin button").get_attribute("data-start"))
+        left = page.locator("#strip .pin button").evaluate("pin => parseFloat(pin.style.left)")
+        assert left == pytest.approx(100 * start / len(longer), abs=0.01)
+
+
+# The strip
+
+
+def test_the_places_on_the_strip_can_be_visited_and_opened_with_the_keyboard(page: Any, url: str) -> None:
+    book, question = shelf.QUESTIONS[2]
+    answer = httpx.post(f"{url}/answer", json={"book_id": book, "question": question, "n_best": 5}).json()
+    browsing.ask(page, book, question)
+    page.locator("#submit").focus()
+    page.keyboard.press("Tab")
+    here = page.locator("#strip button:focus")
+    expect(here).to_have_attribute("aria-label", re.compile(r"^The answer, II\. The Storm, "))
+    page.keyboard.press("Home")
+    expect(here).to_have_attribute("aria-label", re.compile(r"^The beginning, 0"))
+    starts = []
+    for _ in range(page.locator("#strip button").count()):
+        starts.append(int(here.get_attribute("data-start")))
+        page.keyboard.press("ArrowRight")
+    wanted = [0, *(passage["start"] for passage in answer["passages"]), answer["evidence"]["start"]]
+    assert starts == sorted(starts)
+    assert set(wanted) <= set(starts)
+    page.keyboard.press("Tab")
+    expect(page.locator("#read")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(here).to_have_attribute("data-start", str(starts[-1]))
+    while int(here.get_attribute("data-start")) > answer["evidence"]["start"]:
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader")).to_be_visible()
+    expect(page.locator("#pages mark").first).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(here).to_have_attribute("data-start", str(answer["evidence"]["start"]))
+
+
+def test_the_strip_names_no_chapter_that_has_not_been_reached(page: Any) -> None:
+    page.goto("/#book=lantern&read=40")
+    expect(page.locator("#strip .chapters i")).to_have_count(1)
+    names = page.locator("#strip button").evaluate_all("all => all.map(b => b.ariaLabel).join()")
+    assert "The Storm" in names
+    assert "The Bill" not in names
