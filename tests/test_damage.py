@@ -120,7 +120,7 @@ def test_of_300_ways_to_damage_a_file_none_is_quoted(name: str, held: bool, stor
             assert damaged != content
             path.write_bytes(damaged)
             assert outcome(store, held) in ("refused", right), damage.__name__
-            assert store.verify(NOVEL.id), damage.__name__
+        assert store.verify(NOVEL.id), damage.__name__
     shutil.copyfile(build_folder(store, OTHER.id) / name, path)
     assert outcome(store, held) == "refused"
     path.unlink()

@@ -97,6 +97,7 @@ def test_a_job_can_be_cancelled_while_it_runs_and_the_book_that_it_was_to_replac
     problem(client.delete(f"/jobs/{'0' * 32}"), 404)
 
 
+@pytest.mark.processes
 def test_an_error_in_what_watches_is_shown_by_readyz_and_uploads_go_on_after_it(
     client: httpx.Client, tmp_path: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_process_whose_parent_is_another_by_now_does_not_begin() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a loop in C hears of it when it ends")
 def test_a_process_in_an_endless_loop_of_c_ends_with_its_parent() -> None:
     # Matching takes 2**60 steps, with Python's lock held all the while.

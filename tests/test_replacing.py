@@ -21,7 +21,7 @@ from service.settings import Settings
 
 TEXTS = [f"Edition {number}.\n\n{shelf.LANTERN}{shelf.CLOCK * number}" for number in range(4)]
 QUESTION = "Where had Ines hidden the good oil?"
-REPLACEMENTS = 60
+REPLACEMENTS = 40
 
 Quotation = tuple[str, int, int]  # the text, and where in the book it is said to stand
 

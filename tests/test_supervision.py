@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from typing import Any
 
@@ -39,6 +40,26 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(
 
     answers = with_batcher(ask, qa, cache=AnswerCache(2**20))
     assert [one.text for one in answers] == [qa.answer(one).text for one in ASKS[:2]]
+
+
+def test_a_worker_that_fails_between_batches_begins_again_and_loses_no_question(
+    qa: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep, failed = asyncio.sleep, False
+
+    async def failing_once(seconds: float) -> None:
+        nonlocal failed
+        if not failed:
+            failed = True
+            raise OSError("what nobody thought of")
+        await sleep(seconds)
+
+    async def ask(batcher: Batcher) -> CitedAnswer:
+        monkeypatch.setattr(asyncio, "sleep", failing_once)
+        return (await batcher.answer([qa.task(ASKS[0])]))[0]
+
+    assert with_batcher(ask, qa).text == qa.answer(ASKS[0]).text
+    assert failed
 
 
 def test_what_fails_when_it_is_told_of_questions_stops_no_answer(qa: Watched) -> None:
