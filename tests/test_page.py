@@ -284,13 +284,15 @@ def test_a_file_is_sent_its_progress_shown_and_the_book_opened(library: Any) -> 
     library.locator("#file").set_input_files(file("mill.txt", LONG_MILL))
     row = library.locator("#uploads li")
     expect(row).to_contain_text("Reading the book")
+    indexing_ms = 5 * browsing.PATIENCE_MS  # in a process that starts now, beside all else
     library.wait_for_function(
         """() => {
           const bar = document.querySelector("#uploads progress");
           return bar !== null && bar.value > 0 && bar.value < 1;
-        }"""
+        }""",
+        timeout=indexing_ms,
     )
-    expect(library.locator("#library")).to_be_hidden()
+    expect(library.locator("#library")).to_be_hidden(timeout=indexing_ms)
     expect(library.locator("#book-title")).to_have_text("mill")
     library.keyboard.type("What was the door?")
     library.keyboard.press("Enter")
