@@ -69,8 +69,11 @@ class Web:
     def _get(self, address: str) -> Fetched:
         import httpx
 
-        # Nobody is at the address now, or it is none: to wait would only tell so later.
-        hopeless = (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol)
+        # Nobody answers otherwise the next time, and nobody is there to ask again.
+        final = (
+            *(httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.TooManyRedirects),
+            *(httpx.ConnectError, httpx.ConnectTimeout),
+        )
         stamp = self.cache / "fetch.last"
         problem = ""
         wait_s = 0.0
@@ -95,7 +98,7 @@ class Web:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 problem = str(error) or type(error).__name__
                 wait_s = 2.0**attempt
-                if isinstance(error, (*hopeless, httpx.InvalidURL, httpx.TooManyRedirects)):
+                if isinstance(error, final):
                     break
             finally:
                 stamp.touch()

@@ -32,9 +32,7 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
             book = read_book(source, _STORY)
             try:
                 outcome = build_book(book, BuildSettings(), qa.store)
-            except (
-                IdTaken
-            ):  # by the sample of another storyqa on this machine, which has another text or settings
+            except IdTaken:  # by another checkout's sample, whose text is another
                 outcome = build_book(book, BuildSettings(), qa.store, force=True)
         lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
         questions = [record["question"] for record in map(json.loads, lines) if record["demo"]]

@@ -142,7 +142,7 @@ function passagesRead(passages, book, onOpen) {
   return element(
     "details",
     {},
-    element("summary", {}, passages.length === 1 ? "The passage that was read" : `The ${passages.length} passages that were read`),
+    element("summary", {}, `The ${passages.length} passages that were read`),
     list,
   );
 }
