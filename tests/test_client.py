@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import http.server
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -235,3 +236,19 @@ def test_a_book_is_sent_followed_asked_and_removed(tmp_path: Path) -> None:
             client.wait(client.add_book(b"\n", name="bad.txt"))
         client.remove_book("mill")
         assert [book.id for book in client.books()] == sorted(shelf.STORIES)
+
+
+@pytest.mark.processes
+def test_the_example_of_the_readme_works_the_second_time_as_it_did_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    [example] = re.findall(r"```python\n(.*?Client.*?)```", readme, re.S)
+    (tmp_path / "story.txt").write_text(shelf.LANTERN, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with running(create_app(settings(IndexStore(tmp_path / "store")))) as url:
+        program = example.replace("http://127.0.0.1:8000", url).replace("story.epub", "story.txt")
+        for _ in range(2):
+            exec(compile(program, "README.md", "exec"), {})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second

@@ -9,6 +9,7 @@ import typer
 
 from service.commands.options import AsJson
 from terminal.output import console, print_json
+from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from encoders.backbone import Backbone
@@ -51,7 +52,8 @@ def fetch(
     from encoders.fetching import fetch_backbone
 
     backbone = _named(name)
-    fetch_backbone(backbone, source)
+    with ProgressBars(f"fetching {backbone.title}"):
+        fetch_backbone(backbone, source)
     _tell(backbone, as_json)
 
 
@@ -61,7 +63,8 @@ def verify(name: Name, as_json: AsJson = False) -> None:
     from encoders.backbone import backbone_folder
 
     backbone = _named(name)
-    backbone_folder(backbone)
+    with ProgressBars(f"reading {backbone.title}"):
+        backbone_folder(backbone)
     _tell(backbone, as_json)
 
 
