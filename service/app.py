@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,6 +18,8 @@ from fastapi.responses import Response
 from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
 from answering.open_books import manifests
+from indexing.errors import IndexMismatch, UnknownBook
+from readers import spec_of
 from service import page, problems
 from service.access import middleware as access
 from service.book_schemas import BookDetails, BookOut, TextOut
@@ -49,6 +51,10 @@ log = logging.getLogger(__name__)
 
 router = APIRouter()
 
+Result = TypeVar("Result")
+# Two, for what has been read lately is not read again.
+_WARMING = ("Who is the first to come into the house?", "Where do they go in the end, and why?")
+
 
 class Service:
     """What the calls share: the settings, the object that answers, and how far it is with loading."""
@@ -69,6 +75,7 @@ class Service:
             hooks=self.observer,
         )
         self._allowed_readers = settings.allowed_readers()
+        self._allowed_retrievers = settings.allowed_retrievers()
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:
@@ -76,6 +83,8 @@ class Service:
         began = time.perf_counter()
         try:
             await self.batcher.run(self.qa.warm, self.settings.retriever, self.settings.reader)
+            if spec_of(self.settings.reader).model != "remote":  # which is not asked for nothing
+                await self._learn_speed()
         except Exception as error:
             log.exception("the default models cannot be loaded")
             self.missing = f"the default models cannot be loaded: {error}"
@@ -83,12 +92,28 @@ class Service:
             log.info("ready after %.1f s", time.perf_counter() - began)
             self.missing = None
 
+    async def _learn_speed(self) -> None:
+        """Answer about some book, so that it is known from the first question on how many can be answered."""
+
+        def tasks() -> list[Task]:
+            for manifest in manifests(self.qa.store)[0]:
+                asked = [SearchRequest(book_id=manifest.id, question=one) for one in _WARMING]
+                with contextlib.suppress(IndexMismatch, UnknownBook):  # damaged or removed; another will do
+                    return [self.task(ANSWER, one) for one in asked]
+            return []
+
+        made = await run_in_threadpool(tasks)
+        if made:
+            await self.batcher.measure(made)
+
     def task(self, work: str, request: SearchRequest) -> Task:
         """The request with the server's choices filled in; raises ours for what cannot be answered."""
         given = request.model_dump(exclude_none=True)
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         if ask.reader not in self._allowed_readers:
             raise UnknownName("reader", ask.reader, self._allowed_readers)
+        if ask.retriever not in self._allowed_retrievers:
+            raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
         self.qa.check(ask)
         return make_task(work, ask, self.qa.open(ask.book_id).manifest)
 
@@ -102,13 +127,32 @@ class Service:
                 raise problems.BadItem(item, error) from error
         return tasks
 
-    async def answers(self, request: Request, tasks: Sequence[Task]) -> list[AnswerResponse]:
-        """The answers to ``tasks``, for as long as the client of ``request`` waits for them."""
-        self.note(request, tasks)
-        answers = await run_while_connected(request, self.batcher.answer(tasks))
+    async def answers(self, request: Request, make: Callable[[], Sequence[Task]]) -> list[AnswerResponse]:
+        """The answers to the tasks that ``make`` makes, in time; it is called in a thread."""
+        answers = await self.in_time(request, make, self.batcher.answer)
         for cited in answers:
             self.observer.metrics.answered(cited.answerable)
         return [AnswerResponse.of(cited) for cited in answers]
+
+    async def in_time(
+        self,
+        request: Request,
+        make: Callable[[], Sequence[Task]],
+        do: Callable[[Sequence[Task]], Awaitable[Result]],
+    ) -> Result:
+        """What ``do`` makes of what ``make`` makes: while the client waits, and before the deadline.
+
+        Raises ``ClientDisconnected`` and ``DeadlinePassed``. The body must have been read.
+        """
+
+        async def work() -> Result:
+            async with self.batcher.deadline():
+                # Shielded: a thread that opens a book cannot be stopped, but need not be waited for.
+                tasks = await asyncio.shield(run_in_threadpool(make))
+                self.note(request, tasks)
+                return await do(tasks)
+
+        return await run_while_connected(request, work())
 
     def note(self, request: Request, tasks: Sequence[Task]) -> None:
         """Have the log tell what was asked, where the settings want it."""
@@ -129,8 +173,7 @@ _FAILURES = (400, 404, 422, 500, 502, 503, 504)
 @router.post("/answer", responses=problems.responses(*_FAILURES), tags=["questions"])
 async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse:
     """Answer one question and cite the place in the book."""
-    ready = await run_in_threadpool(service.task, ANSWER, asked)
-    [response] = await service.answers(request, [ready])
+    [response] = await service.answers(request, lambda: [service.task(ANSWER, asked)])
     return response
 
 
@@ -141,15 +184,14 @@ async def answers(
     service: TheService,
 ) -> list[AnswerResponse]:
     """Answer a list of questions, in order; none is answered where one of them cannot be."""
-    return await service.answers(request, await run_in_threadpool(service.tasks, asked))
+    return await service.answers(request, lambda: service.tasks(asked))
 
 
 @router.post("/search", responses=problems.responses(400, 404, 422, 500, 503, 504), tags=["questions"])
 async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
-    ready = await run_in_threadpool(service.task, SEARCH, asked)
-    service.note(request, [ready])
-    return SearchResponse.of(await run_while_connected(request, service.batcher.search(ready)))
+    [searched] = await service.in_time(request, lambda: [service.task(SEARCH, asked)], service.batcher.search)
+    return SearchResponse.of(searched)
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])
@@ -216,7 +258,7 @@ def metrics(service: TheService) -> Response:
     return Response(service.observer.metrics.exposition(), media_type=METRICS_TYPE)
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     ingester: Ingester = app.state.ingester

@@ -31,7 +31,7 @@ from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 BATCH = Batch(
-    key=BatchKey(ANSWER, "overlap"),
+    key=BatchKey(ANSWER, "bm25", "overlap"),
     tokens=1500,
     began_ns=1_700_000_000_000_000_000,
     waited_s=(0.002, 0.001),
