@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     longest_wait_s: float = Field(
         default=10.0, gt=0, description="the longest that a question may be expected to wait; else refused"
     )
+    most_connections: int = Field(
+        default=2048, ge=8, description="the most connections of each process; idle ones are closed beyond it"
+    )
     deadline_s: float = Field(
         default=120.0, gt=0, le=3600, description="how long after its arrival a request ends, answered or not"
     )
