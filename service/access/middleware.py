@@ -96,7 +96,7 @@ def describe(schema: dict[str, Any]) -> dict[str, Any]:
             if needed is not None:
                 operation["security"] = [{"key": []}, {}]
                 operation["description"] = f"{operation.get('description', '')} Scope: {needed}.".strip()
-                statuses = [401, 403, 429]
+                statuses = [401, 403, 429, 503]
             if "requestBody" in operation:
                 statuses += [408, 413]
             for status in statuses:
