@@ -96,6 +96,7 @@ def crowd_summary(seen: Crowd, seconds: float, deadline_s: float) -> dict[str, A
         "accepted": len(accepted),
         "in_time_share": round(answered / max(1, len(accepted)), 3),
         "refused_p50_s": percentile(refused_s, 50),
+        "refused_p99_s": percentile(refused_s, 99),
         "refused_most_s": round(max(refused_s, default=0.0), 3),
         "refused_untold": sum(one.retry_after_s is None for one in refused),
         "health_p50_s": percentile(health_s, 50),

@@ -16,7 +16,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 
 from answering.ask import BadRequest
-from answering.book_qa import Ask, BookQA
+from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
 from indexing.errors import IndexMismatch, UnknownBook
 from readers import spec_of
@@ -28,7 +28,7 @@ from service.ingestion.ingester import Ingester
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import on_stop_signal, run_while_connected
-from service.load.queueing import ANSWER, SEARCH, Task, make_task
+from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task
 from service.observing import observer
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.observing.metrics import Metrics
@@ -106,14 +106,19 @@ class Service:
         if made:
             await self.batcher.measure(made)
 
-    def task(self, work: str, request: SearchRequest) -> Task:
-        """The request with the server's choices filled in; raises ours for what cannot be answered."""
+    def ask(self, request: SearchRequest) -> Ask:
+        """The request with the server's choices filled in; raises ``UnknownName`` for what is not allowed."""
         given = request.model_dump(exclude_none=True)
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         if ask.reader not in self._allowed_readers:
             raise UnknownName("reader", ask.reader, self._allowed_readers)
         if ask.retriever not in self._allowed_retrievers:
             raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
+        return ask
+
+    def task(self, work: str, request: SearchRequest) -> Task:
+        """What is to be done for ``request``; raises ours for what cannot be answered."""
+        ask = self.ask(request)
         self.qa.check(ask)
         return make_task(work, ask, self.qa.open(ask.book_id).manifest)
 
@@ -127,32 +132,52 @@ class Service:
                 raise problems.BadItem(item, error) from error
         return tasks
 
-    async def answers(self, request: Request, make: Callable[[], Sequence[Task]]) -> list[AnswerResponse]:
-        """The answers to the tasks that ``make`` makes, in time; it is called in a thread."""
-        answers = await self.in_time(request, make, self.batcher.answer)
+    async def answers(
+        self, request: Request, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
+    ) -> list[AnswerResponse]:
+        """The answers to what was ``asked``, in time; see ``in_time``."""
+        known = len(asked) == 1 and self.ask(asked[0]) in self.batcher.cache
+        keys = [] if known else [self._key(ANSWER, one, one.reader) for one in asked]
+        answers = await self.in_time(request, keys, make, self.batcher.answer)
         for cited in answers:
             self.observer.metrics.answered(cited.answerable)
         return [AnswerResponse.of(cited) for cited in answers]
 
+    async def found(self, request: Request, asked: SearchRequest) -> Searched:
+        """What is found for what was ``asked``, in time; see ``in_time``."""
+        [searched] = await self.in_time(
+            request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
+        )
+        return searched
+
     async def in_time(
         self,
         request: Request,
+        keys: Sequence[BatchKey],
         make: Callable[[], Sequence[Task]],
         do: Callable[[Sequence[Task]], Awaitable[Result]],
     ) -> Result:
-        """What ``do`` makes of what ``make`` makes: while the client waits, and before the deadline.
+        """What ``do`` makes of what ``make`` makes in a thread: while the client waits, before the deadline.
 
-        Raises ``ClientDisconnected`` and ``DeadlinePassed``. The body must have been read.
+        ``keys`` are those of the tasks that will need room. Raises ``Overloaded``, ``ClientDisconnected`` and
+        ``DeadlinePassed``. The body must have been read.
         """
 
         async def work() -> Result:
             async with self.batcher.deadline():
-                # Shielded: a thread that opens a book cannot be stopped, but need not be waited for.
-                tasks = await asyncio.shield(run_in_threadpool(make))
+                with self.batcher.queue.coming(keys):
+                    # Shielded: a thread that opens a book cannot be stopped, but need not be waited for.
+                    tasks = await asyncio.shield(run_in_threadpool(make))
                 self.note(request, tasks)
                 return await do(tasks)
 
         return await run_while_connected(request, work())
+
+    def _key(self, work: str, asked: SearchRequest, reader: str | None = "") -> BatchKey:
+        settings = self.settings
+        return BatchKey(
+            work, asked.retriever or settings.retriever, settings.reader if reader is None else reader
+        )
 
     def note(self, request: Request, tasks: Sequence[Task]) -> None:
         """Have the log tell what was asked, where the settings want it."""
@@ -173,7 +198,7 @@ _FAILURES = (400, 404, 422, 500, 502, 503, 504)
 @router.post("/answer", responses=problems.responses(*_FAILURES), tags=["questions"])
 async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse:
     """Answer one question and cite the place in the book."""
-    [response] = await service.answers(request, lambda: [service.task(ANSWER, asked)])
+    [response] = await service.answers(request, [asked], lambda: [service.task(ANSWER, asked)])
     return response
 
 
@@ -184,14 +209,13 @@ async def answers(
     service: TheService,
 ) -> list[AnswerResponse]:
     """Answer a list of questions, in order; none is answered where one of them cannot be."""
-    return await service.answers(request, lambda: service.tasks(asked))
+    return await service.answers(request, asked, lambda: service.tasks(asked))
 
 
 @router.post("/search", responses=problems.responses(400, 404, 422, 500, 503, 504), tags=["questions"])
 async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
-    [searched] = await service.in_time(request, lambda: [service.task(SEARCH, asked)], service.batcher.search)
-    return SearchResponse.of(searched)
+    return SearchResponse.of(await service.found(request, asked))
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -17,16 +18,8 @@ from answering.book_qa import Ask, BookQA, CitedAnswer
 from indexing.store import IndexStore
 from service.load.batching import Batch, Batcher, BatchingHooks, DeadlinePassed
 from service.load.caching import AnswerCache
-from service.load.queueing import (
-    ANSWER,
-    SEARCH,
-    BatchKey,
-    Overloaded,
-    Task,
-    TaskQueue,
-    make_task,
-    tokens_to_read,
-)
+from service.load.queueing import Overloaded, TaskQueue
+from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task, tokens_to_read
 from text.errors import StoryQAError
 
 OVERLAP = BatchKey(ANSWER, "bm25", "overlap")
@@ -252,6 +245,27 @@ def test_of_what_nobody_knows_the_speed_of_only_a_few_may_wait() -> None:
         queue.put([task])
 
     asyncio.run(put())
+
+
+def test_those_whose_books_are_being_opened_count_as_if_they_waited() -> None:
+    async def come() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=10)
+        with contextlib.ExitStack() as coming:
+            for _ in range(8):
+                coming.enter_context(queue.coming([OVERLAP]))
+            with pytest.raises(Overloaded), queue.coming([OVERLAP]):
+                pass
+            coming.enter_context(queue.coming([]))  # what is in the cache needs no room
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=4)
+        with queue.coming([OVERLAP] * 3), pytest.raises(Overloaded), queue.coming([OVERLAP]):
+            pass
+        queue.record_speed(BatchKey(SEARCH, "bm25", ""), tokens=1, tasks=1, seconds=0.001)
+        with contextlib.ExitStack() as coming:
+            for _ in range(100):
+                coming.enter_context(queue.coming([BatchKey(SEARCH, "bm25", "")]))
+        assert queue.wait_s() == 0
+
+    asyncio.run(come())
 
 
 def test_a_batch_that_is_late_is_waited_for_as_long_again() -> None:

@@ -23,7 +23,7 @@ from server import problem, running, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.load.batching import Batch
-from service.load.queueing import ANSWER, BatchKey
+from service.load.tasks import ANSWER, BatchKey
 from service.observing import observer
 from service.observing.logs import RepeatFilter, log_config
 from service.observing.metrics import Metrics

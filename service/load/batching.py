@@ -16,7 +16,8 @@ from typing import Any, ParamSpec, TypeVar
 from answering.ask import Ask
 from answering.book_qa import BookQA, CitedAnswer, Searched
 from service.load.caching import AnswerCache
-from service.load.queueing import SEARCH, BatchKey, QueuedTask, Task, TaskQueue
+from service.load.queueing import QueuedTask, TaskQueue
+from service.load.tasks import SEARCH, BatchKey, Task
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class Batcher:
         self._wait_s = wait_s
         self._tokens = tokens
         self._deadline_s = deadline_s
-        self._cache = AnswerCache(0) if cache is None else cache
+        self.cache = AnswerCache(0) if cache is None else cache
         self._hooks = BatchingHooks() if hooks is None else hooks
         self.queue = TaskQueue(most_waiting, longest_wait_s, deadline_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="storyqa-models")
@@ -118,7 +119,7 @@ class Batcher:
 
         Raises ``Overloaded`` at once where they do not all find room to wait.
         """
-        known = [self._cache.get(task.ask, task.version) for task in tasks]
+        known = [self.cache.get(task.ask, task.version) for task in tasks]
         for one in known:
             self._hooks.cached(one is not None)
         missing = [task for task, one in zip(tasks, known, strict=True) if one is None]
@@ -238,7 +239,7 @@ class Batcher:
             log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
             return [outcome for ask in asks for outcome in self._outcomes(key, [ask])]
         for ask, cited in zip(asks, answers, strict=True):
-            self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
+            self.cache.put(ask, cited)  # even where the client has gone: it may well ask again
         return [*answers]
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from answering.ask import Ask
-from indexing.manifest import Manifest
-from retrieval import retriever_class
+from service.load.tasks import BatchKey, Task
 from text.errors import StoryQAError
 
 # How much the last batch counts in what the next ones are expected to take.
@@ -24,9 +23,6 @@ _MOST_UNMEASURED = 8
 # Estimates err, and machines have other work too: what is let in is expected to need no more of the deadline.
 _SHARE_OF_DEADLINE = 0.5
 
-ANSWER, SEARCH = "answer", "search"
-_CHARACTERS_PER_TOKEN = 4
-
 
 class Overloaded(StoryQAError):
     """More is waiting than the service is willing to hold; in ``retry_after_s`` there may be room."""
@@ -34,45 +30,6 @@ class Overloaded(StoryQAError):
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-
-
-class BatchKey(NamedTuple):
-    """What may be read in one batch, and goes at one speed: a kind of work by one retriever and one reader.
-
-    ``work`` is ``ANSWER``, or ``SEARCH``, which no reader takes part in: ``reader`` is then empty.
-    """
-
-    work: str
-    retriever: str
-    reader: str
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read."""
-
-    key: BatchKey
-    ask: Ask
-    version: str
-    tokens: int
-
-
-def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:
-    """The ``work`` that ``ask`` is, to the build of ``manifest``."""
-    key = BatchKey(work, ask.retriever, ask.reader if work == ANSWER else "")
-    return Task(key, ask, manifest.version, tokens_to_read(work, ask, manifest))
-
-
-def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
-    """About how many tokens the models will read: the question beside each passage, by their mean length.
-
-    A retriever reads as many as it says. A reader reads ``k`` passages, and those that the retriever read
-    are not read twice.
-    """
-    searched = retriever_class(ask.retriever).passages_read
-    passages = min(max(searched, ask.k if work == ANSWER else 0), manifest.counts.passages)
-    mean = manifest.counts.characters / max(1, manifest.counts.passages)
-    return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +74,7 @@ class TaskQueue:
         self._deadline_s = deadline_s
         self._backlogs: dict[BatchKey, _Backlog] = {}
         self._in_hand: tuple[float, float] | None = None  # when it began, and what it is expected to take
+        self._coming, self._coming_s = 0, 0.0
         self._arrived = asyncio.Event()
         self._closed = False
 
@@ -149,6 +107,28 @@ class TaskQueue:
         """When there may be room again, in whole seconds."""
         return min(_LONGEST_RETRY_S, max(1, math.ceil(self.wait_s() / 2)))
 
+    @contextlib.contextmanager
+    def coming(self, keys: Sequence[BatchKey]) -> Iterator[None]:
+        """Around what makes tasks of ``keys``; raises ``Overloaded`` where they would find no room.
+
+        To know that before their books are opened makes refusing cheap. Those that others are making
+        count as if they waited.
+        """
+        seconds = sum(map(self._usual_s, keys))
+        ahead, wait_s = len(self) + self._coming, self.wait_s() + self._coming_s
+        too_many = ahead + len(keys) > self._most or (
+            ahead >= _MOST_UNMEASURED and not self._slowest_task_s()
+        )
+        if keys and (too_many or (ahead and wait_s > self._longest_wait_s)):
+            raise self._overloaded(ahead, wait_s)
+        self._coming += len(keys)
+        self._coming_s += seconds
+        try:
+            yield
+        finally:
+            self._coming -= len(keys)
+            self._coming_s -= seconds
+
     def put(self, tasks: Sequence[Task], context: object = None) -> list[QueuedTask]:
         """Let ``tasks`` wait, all or none; raises ``Overloaded`` where there is no room for them."""
         if self._closed:
@@ -176,16 +156,24 @@ class TaskQueue:
         too_long = count > 0 and (wait_s > self._longest_wait_s or self._is_full_of_unmeasured(tasks))
         too_late = wait_s > 0 and wait_s + own_s > self._deadline_s * _SHARE_OF_DEADLINE
         if too_many or too_long or too_late:
-            retry_after_s = self.retry_after_s()
-            raise Overloaded(
-                f"{count:,} questions are waiting already, with what is being read about {wait_s:.0f} s of "
-                f"work; ask again in {retry_after_s} s",
-                retry_after_s,
-            )
+            raise self._overloaded(count, wait_s)
+
+    def _overloaded(self, count: int, wait_s: float) -> Overloaded:
+        retry_after_s = self.retry_after_s()
+        return Overloaded(
+            f"{count:,} questions are waiting already, with what is being read about {wait_s:.0f} s of "
+            f"work; ask again in {retry_after_s} s",
+            retry_after_s,
+        )
 
     def _is_full_of_unmeasured(self, tasks: Sequence[Task]) -> bool:
         backlogs = [self._backlog(key) for key in {task.key for task in tasks}]
         return any(not one.is_measured and len(one.waiting) >= _MOST_UNMEASURED for one in backlogs)
+
+    def _usual_s(self, key: BatchKey) -> float:
+        """What a task of ``key`` takes on average; of an unknown kind as long as one of the slowest known."""
+        backlog = self._backlogs.get(key)  # which may hold names that no table has: they get no backlog
+        return backlog.seconds_per_task if backlog and backlog.is_measured else self._slowest_task_s()
 
     def _slowest_task_s(self) -> float:
         return max((backlog.seconds_per_task for backlog in self._backlogs.values()), default=0.0)
