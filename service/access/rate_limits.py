@@ -111,7 +111,7 @@ class RateLimits:
                 return await self._count(limit, key_id)
         except self._failures as error:
             self._down_until = time.monotonic() + _RETRY_S
-            log.warning("rates cannot be counted at %s: %s", self._where, error or type(error).__name__)
+            log.warning("rates cannot be counted at %s: %s", self._where, str(error) or type(error).__name__)
             raise _unavailable() from error
 
     async def _count(self, limit: RateLimitItem, key_id: str) -> int:
