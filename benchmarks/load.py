@@ -1,8 +1,12 @@
-"""Questions sent to a server: at a rate of their own (open model), or by so many clients in turn (closed)."""
+"""Questions sent to a server: at a rate of their own (open model), or by so many clients in turn (closed).
+
+A crowd is closed for a time: its clients ask on until then, and after a refusal come back when told to.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import statistics
 import time
@@ -14,15 +18,20 @@ from typing import Any
 import httpx
 
 from answering.book_qa import Ask
+from service.calls import retry_after
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One request: seconds from when it was due (of the run's clock) until its answer; 0 is no answer."""
+    """One request: seconds from when it was due (of the run's clock) until its answer; 0 is no answer.
+
+    ``retry_after_s`` is when a refused client was told to come again, None where it was told nothing.
+    """
 
     due_s: float
     took_s: float
     status: int
+    retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +54,9 @@ def summary(outcomes: Sequence[Outcome], seconds: float) -> Summary:
         offered_per_s=round(len(outcomes) / seconds, 2),
         answered_per_s=round(in_time / seconds, 2),
         statuses=dict(sorted(Counter(one.status for one in outcomes).items())),
-        p50_s=_percentile(took, 50),
-        p95_s=_percentile(took, 95),
-        p99_s=_percentile(took, 99),
+        p50_s=percentile(took, 50),
+        p95_s=percentile(took, 95),
+        p99_s=percentile(took, 99),
     )
 
 
@@ -62,6 +71,54 @@ def open_model(url: str, asks: Iterator[Ask], rate: float, seconds: float, seed:
 def closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
     """Every ask once, by ``clients`` of which each waits for its answer before it asks again."""
     return asyncio.run(_closed(url, asks, clients))
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What became of a crowd's requests, and seconds that ``/healthz`` took meanwhile; inf is no answer."""
+
+    outcomes: list[Outcome]
+    health_s: list[float]
+
+
+def crowd(url: str, asks: Iterator[Ask], clients: int, seconds: float) -> Crowd:
+    """Have ``clients`` ask, all at once, until ``seconds`` have gone; then wait for the last.
+
+    Whoever is refused comes back with the next question when told to, and after a second where told nothing.
+    """
+    return asyncio.run(_crowd(url, asks, clients, seconds))
+
+
+async def _crowd(url: str, asks: Iterator[Ask], clients: int, seconds: float) -> Crowd:
+    outcomes: list[Outcome] = []
+    health_s: list[float] = []
+
+    async def ask_on(client: httpx.AsyncClient) -> None:
+        async with client:
+            while (due := time.perf_counter() - began) < seconds:
+                outcomes.append(outcome := await _send(client, next(asks), began, due))
+                if outcome.status != 200:
+                    await asyncio.sleep(1.0 if outcome.retry_after_s is None else outcome.retry_after_s)
+
+    async def look(client: httpx.AsyncClient) -> None:
+        while True:
+            asked = time.perf_counter()
+            try:
+                answered = (await client.get("/healthz")).status_code == 200
+            except httpx.TransportError:
+                answered = False
+            health_s.append(time.perf_counter() - asked if answered else math.inf)
+            await asyncio.sleep(0.1)
+
+    # Each a client of its own: httpx looks at all connections of a client for each request, seconds for 200.
+    everyone = [httpx.AsyncClient(base_url=url, timeout=600, verify=False) for _ in range(clients)]
+    a_connection_each = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(base_url=url, limits=a_connection_each, verify=False) as prober:
+        looking = asyncio.create_task(look(prober))
+        began = time.perf_counter()
+        await asyncio.gather(*map(ask_on, everyone))
+        looking.cancel()
+    return Crowd(outcomes, health_s)
 
 
 async def _open_model(
@@ -107,13 +164,15 @@ async def _send(client: httpx.AsyncClient, ask: Ask, began: float, due: float) -
         "reader": ask.reader,
     }
     try:
-        status = (await client.post("/answer", json=body)).status_code
+        response = await client.post("/answer", json=body)
     except httpx.TransportError:
-        status = 0
-    return Outcome(due, time.perf_counter() - began - due, status)
+        return Outcome(due, time.perf_counter() - began - due, 0)
+    told = retry_after(response.headers.get("retry-after"))
+    return Outcome(due, time.perf_counter() - began - due, response.status_code, told)
 
 
-def _percentile(sorted_values: Sequence[float], percent: int) -> float:
+def percentile(sorted_values: Sequence[float], percent: int) -> float:
+    """The percentile of ``sorted_values``, 0 where there are none."""
     if len(sorted_values) < 2:
         return round(sum(sorted_values), 3)
     return round(statistics.quantiles(sorted_values, n=100, method="inclusive")[percent - 1], 3)

@@ -42,9 +42,9 @@ def questions(store: IndexStore, data: Path, count: int, books: int) -> list[Ask
 
 
 def serve(
-    store: Path, workers: int = 1, settings: Mapping[str, str] | None = None
+    store: Path, workers: int = 1, settings: Mapping[str, str] | None = None, path: str = "/readyz"
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """A server process on a free port of loopback, ready to answer, and its address.
+    """A server process on a free port of loopback, as soon as ``path`` answers 200, and its address.
 
     ``settings`` are environment variables.
     """
@@ -69,13 +69,13 @@ def serve(
         stderr=subprocess.DEVNULL,  # the log of every request
     )
     address = f"http://127.0.0.1:{port}"
-    for _ in range(600):
+    for _ in range(1200):
         try:
-            if httpx.get(f"{address}/readyz").status_code == 200:
+            if httpx.get(f"{address}{path}").status_code == 200:
                 return server, address
         except httpx.TransportError:
             pass
-        time.sleep(0.2)
+        time.sleep(0.1)
     server.terminate()
     raise TimeoutError("the server was not ready within two minutes")
 

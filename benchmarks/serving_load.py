@@ -6,6 +6,11 @@ measures offline again, for machines change their pace. The answer cache is off,
 again before all others have: passages that were read for it lately would not be read again. Prints one
 JSON object. Exit code 1 where saturation brings less than 85 % of offline, any status but 200, 429 and
 503 comes, or the 99th percentile of the answered is over the deadline.
+
+--crowd 200: so many clients all at once instead, for ``--seconds`` each time: from the moment the server
+listens, its models not yet loaded, and once more when that is over. Exit code 1 where any answer is a 500
+or none, less than 95 % of the accepted are answered within the deadline, a refusal takes a second or has no
+``Retry-After``, or the 99th percentile of ``/healthz`` is a second or more.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from answering.book_qa import Ask, BookQA
-from benchmarks.load import closed, open_model, summary
+from benchmarks.load import Crowd, closed, crowd, open_model, percentile, summary
 from benchmarks.machine import machine
 from benchmarks.serving import questions, serve
 from indexing.store import IndexStore
@@ -32,6 +37,8 @@ from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
 LEAST_SHARE = 0.85
+LEAST_IN_TIME = 0.95
+MOST_S = 1.0  # for a refusal, and for /healthz
 _ALLOWED = {200, 429, 503}
 
 
@@ -77,6 +84,54 @@ def offline(qa: BookQA, asks: list[Ask]) -> float:
     return len(asks) / (time.perf_counter() - began)
 
 
+def crowd_summary(seen: Crowd, seconds: float, deadline_s: float) -> dict[str, Any]:
+    """What the crowd met, and under ``good`` whether it is what the service promises."""
+    accepted = [one for one in seen.outcomes if one.status not in (429, 503)]
+    refused = [one for one in seen.outcomes if one.status in (429, 503)]
+    answered = sum(one.status == 200 and one.took_s <= deadline_s for one in accepted)
+    refused_s = sorted(one.took_s for one in refused)
+    health_s = sorted(seen.health_s)
+    found = {
+        **asdict(summary(seen.outcomes, seconds)),
+        "accepted": len(accepted),
+        "in_time_share": round(answered / max(1, len(accepted)), 3),
+        "refused_p50_s": percentile(refused_s, 50),
+        "refused_p99_s": percentile(refused_s, 99),
+        "refused_most_s": round(max(refused_s, default=0.0), 3),
+        "refused_untold": sum(one.retry_after_s is None for one in refused),
+        "health_p50_s": percentile(health_s, 50),
+        "health_p99_s": percentile(health_s, 99),
+        "health_most_s": round(max(health_s), 3),
+    }
+    good = (
+        set(found["statuses"]) <= {200, 429, 503, 504}
+        and found["in_time_share"] >= LEAST_IN_TIME
+        and found["refused_most_s"] < MOST_S
+        and not found["refused_untold"]
+        and found["health_p99_s"] < MOST_S
+    )
+    return {**found, "good": good}
+
+
+def crowds(given: argparse.Namespace, asks: list[Ask], settings: dict[str, str]) -> int:
+    """A crowd at a server that has just begun to listen, and another at the same server, warm."""
+    server, url = serve(given.store, given.workers, settings, path="/healthz")
+    coming = itertools.cycle(asks)
+    loads: dict[str, dict[str, Any]] = {}
+    try:
+        for name in ("cold", "warm"):
+            memory = Memory(server.pid)
+            memory.start()
+            seen = crowd(url, coming, given.crowd, given.seconds)
+            loads[name] = crowd_summary(seen, given.seconds, given.deadline) | {"memory": memory.end()}
+    finally:
+        server.terminate()
+        server.wait()
+    result = {"clients": given.crowd, "seconds": given.seconds, "deadline_s": given.deadline}
+    print(json.dumps(result | loads | {"machine": machine()}, indent=1))
+    return int(not all(load["good"] for load in loads.values()))
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -86,6 +141,7 @@ def main() -> int:
     parser.add_argument("--multiples", type=float, nargs="+", default=[0.5, 1.2, 2.0], help="of offline")
     parser.add_argument("--offline", type=int, default=200, help="questions to measure offline")
     parser.add_argument("--books", type=int, default=58)
+    parser.add_argument("--crowd", type=int, default=0, help="so many clients at once instead, cold and warm")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--deadline", type=float, default=30.0, help="seconds")
     parser.add_argument("--retriever", default=DEFAULT_RETRIEVER)
@@ -96,14 +152,16 @@ def main() -> int:
         for ask in questions(IndexStore(given.store), given.data, 10**6, given.books)
     ]
     random.Random(0).shuffle(asks)
-    qa = BookQA(IndexStore(given.store), held=True)
-    rate = offline(qa, asks[-given.offline :])
     settings = {
         "STORYQA_ANSWER_CACHE_MB": "0",
         "STORYQA_DEADLINE_S": str(given.deadline),
         "STORYQA_RETRIEVER": given.retriever,
         "STORYQA_READER": given.reader,
     }
+    if given.crowd:
+        return crowds(given, asks, settings)
+    qa = BookQA(IndexStore(given.store), held=True)
+    rate = offline(qa, asks[-given.offline :])
     server, url = serve(given.store, given.workers, settings)
     loads: list[dict[str, Any]] = []
     coming = itertools.cycle(asks)

@@ -45,7 +45,6 @@ RETRIEVERS: dict[str, Spec] = by_name(
         "the span of 8 tokens of most ROUGE-L with the question",
         _NARRATIVEQA,
         "5.3",
-        public=True,
     ),
     Spec(
         "bleu-span",
@@ -53,7 +52,6 @@ RETRIEVERS: dict[str, Spec] = by_name(
         "the span of 8 tokens of most BLEU-1 with the question",
         _NARRATIVEQA,
         "5.3",
-        public=True,
     ),
     Spec(
         "lda",
@@ -61,7 +59,6 @@ RETRIEVERS: dict[str, Spec] = by_name(
         "the symmetric KL divergence of LDA topics, fitted on the book's passages, from the question's",
         _NARRATIVEQA,
         "5.3",
-        public=True,
     ),
 )
 DEFAULT_RETRIEVER = "rerank"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -17,8 +17,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 
 from answering.ask import BadRequest
-from answering.book_qa import Ask, BookQA
+from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
+from indexing.errors import IndexMismatch, UnknownBook
+from readers import spec_of
 from service import answer_events, page, problems
 from service.access import middleware as access
 from service.book_schemas import BookDetails, BookOut, TextOut
@@ -28,7 +30,7 @@ from service.json_bodies import JsonRoute
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import on_stop_signal, run_while_connected
-from service.load.queueing import ANSWER, SEARCH, Task, make_task
+from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task
 from service.observing import observer
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.observing.metrics import Metrics
@@ -51,6 +53,10 @@ log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=JsonRoute)
 
+Result = TypeVar("Result")
+# Two, for what has been read lately is not read again.
+_WARMING = ("Who is the first to come into the house?", "Where do they go in the end, and why?")
+
 
 class Service:
     """What the calls share: the settings, the object that answers, and how far it is with loading."""
@@ -71,6 +77,7 @@ class Service:
             hooks=self.observer,
         )
         self._allowed_readers = settings.allowed_readers()
+        self._allowed_retrievers = settings.allowed_retrievers()
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:
@@ -78,6 +85,8 @@ class Service:
         began = time.perf_counter()
         try:
             await self.batcher.run(self.qa.warm, self.settings.retriever, self.settings.reader)
+            if spec_of(self.settings.reader).model != "remote":  # which is not asked for nothing
+                await self._learn_speed()
         except Exception as error:
             log.exception("the default models cannot be loaded")
             self.missing = f"the default models cannot be loaded: {error}"
@@ -85,12 +94,33 @@ class Service:
             log.info("ready after %.1f s", time.perf_counter() - began)
             self.missing = None
 
-    def task(self, work: str, request: SearchRequest) -> Task:
-        """The request with the server's choices filled in; raises ours for what cannot be answered."""
+    async def _learn_speed(self) -> None:
+        """Answer about some book, so that it is known from the first question on how many can be answered."""
+
+        def tasks() -> list[Task]:
+            for manifest in manifests(self.qa.store)[0]:
+                asked = [SearchRequest(book_id=manifest.id, question=one) for one in _WARMING]
+                with contextlib.suppress(IndexMismatch, UnknownBook):  # damaged or removed; another will do
+                    return [self.task(ANSWER, one) for one in asked]
+            return []
+
+        made = await run_in_threadpool(tasks)
+        if made:
+            await self.batcher.measure(made)
+
+    def ask(self, request: SearchRequest) -> Ask:
+        """The request with the server's choices filled in; raises ``UnknownName`` for what is not allowed."""
         given = request.model_dump(exclude_none=True)
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         if ask.reader not in self._allowed_readers:
             raise UnknownName("reader", ask.reader, self._allowed_readers)
+        if ask.retriever not in self._allowed_retrievers:
+            raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
+        return ask
+
+    def task(self, work: str, request: SearchRequest) -> Task:
+        """What is to be done for ``request``; raises ours for what cannot be answered."""
+        ask = self.ask(request)
         self.qa.check(ask)
         return make_task(work, ask, self.qa.open(ask.book_id).manifest)
 
@@ -104,18 +134,61 @@ class Service:
                 raise problems.BadItem(item, error) from error
         return tasks
 
-    async def answers(self, request: Request, tasks: Sequence[Task]) -> list[AnswerResponse]:
-        """The answers to ``tasks``, for as long as the client of ``request`` waits for them."""
-        self.note(request, tasks)
-        answers = await run_while_connected(request, self.batcher.answer(tasks))
+    async def answers(
+        self, request: Request, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
+    ) -> list[AnswerResponse]:
+        """The answers to what was ``asked``, in time; see ``in_time``."""
+        known = len(asked) == 1 and self.ask(asked[0]) in self.batcher.cache
+        keys = [] if known else [self._key(ANSWER, one, one.reader) for one in asked]
+        answers = await self.in_time(request, keys, make, self.batcher.answer)
         for cited in answers:
             self.observer.metrics.answered(cited.answerable)
         return [AnswerResponse.of(cited) for cited in answers]
 
-    async def answer(self, request: Request, task: Task) -> AnswerResponse:
-        """The answer to ``task``, likewise."""
-        [response] = await self.answers(request, [task])
+    async def answer(
+        self, request: Request, asked: AnswerRequest, on_found: Callable[[Searched], None] | None = None
+    ) -> AnswerResponse:
+        """The answer to what was ``asked``, likewise; ``on_found`` as a ``Task`` has it."""
+        [response] = await self.answers(
+            request, [asked], lambda: [replace(self.task(ANSWER, asked), on_found=on_found)]
+        )
         return response
+
+    async def found(self, request: Request, asked: SearchRequest) -> Searched:
+        """What is found for what was ``asked``, in time; see ``in_time``."""
+        [searched] = await self.in_time(
+            request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
+        )
+        return searched
+
+    async def in_time(
+        self,
+        request: Request,
+        keys: Sequence[BatchKey],
+        make: Callable[[], Sequence[Task]],
+        do: Callable[[Sequence[Task]], Awaitable[Result]],
+    ) -> Result:
+        """What ``do`` makes of what ``make`` makes in a thread: while the client waits, before the deadline.
+
+        ``keys`` are those of the tasks that will need room. Raises ``Overloaded``, ``ClientDisconnected`` and
+        ``DeadlinePassed``. The body must have been read.
+        """
+
+        async def work() -> Result:
+            async with self.batcher.deadline():
+                with self.batcher.queue.coming(keys):
+                    # Shielded: a thread that opens a book cannot be stopped, but need not be waited for.
+                    tasks = await asyncio.shield(run_in_threadpool(make))
+                self.note(request, tasks)
+                return await do(tasks)
+
+        return await run_while_connected(request, work())
+
+    def _key(self, work: str, asked: SearchRequest, reader: str | None = "") -> BatchKey:
+        settings = self.settings
+        return BatchKey(
+            work, asked.retriever or settings.retriever, settings.reader if reader is None else reader
+        )
 
     def note(self, request: Request, tasks: Sequence[Task]) -> None:
         """Have the log tell what was asked, where the settings want it."""
@@ -146,11 +219,10 @@ async def answer(asked: AnswerRequest, request: Request, service: TheService) ->
     would answer, as soon as there are passages to read (left out where the answer is known already),
     then `answer`, or `problem` where it fails from there on.
     """
-    ready = await run_in_threadpool(service.task, ANSWER, asked)
     if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
         events = answer_events.AnswerEvents()
-        return await events.response(service.answer(request, replace(ready, on_found=events.on_found)))
-    return await service.answer(request, ready)
+        return await events.response(service.answer(request, asked, events.on_found))
+    return await service.answer(request, asked)
 
 
 @router.post("/answers", responses=problems.responses(*_FAILURES), tags=["questions"])
@@ -160,15 +232,13 @@ async def answers(
     service: TheService,
 ) -> list[AnswerResponse]:
     """Answer a list of questions, in order; none is answered where one of them cannot be."""
-    return await service.answers(request, await run_in_threadpool(service.tasks, asked))
+    return await service.answers(request, asked, lambda: service.tasks(asked))
 
 
 @router.post("/search", responses=problems.responses(400, 404, 422, 500, 503, 504), tags=["questions"])
 async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
-    ready = await run_in_threadpool(service.task, SEARCH, asked)
-    service.note(request, [ready])
-    return SearchResponse.of(await run_while_connected(request, service.batcher.search(ready)))
+    return SearchResponse.of(await service.found(request, asked))
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])
@@ -236,7 +306,7 @@ def metrics(service: TheService) -> Response:
     return Response(service.observer.metrics.exposition(), media_type=METRICS_TYPE)
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     ingester: Ingester = app.state.ingester

@@ -166,7 +166,7 @@ async def _on_our_error(request: Request, error: Exception) -> Response:
         return Response(status_code=CLIENT_GONE)  # nobody reads it; the log and the metrics tell it apart
     problem = problem_of(error)
     retry_after_s = getattr(error, "retry_after_s", _RETRY_AFTER_S)
-    headers = {"Retry-After": str(retry_after_s)} if problem.status == 503 else {}
+    headers = {"Retry-After": str(retry_after_s)} if problem.status in (503, 504) else {}
     return ProblemResponse(problem, headers | (error.headers if isinstance(error, Refused) else {}))
 
 

@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answering.ask import ANSWERABLE
 from answering.configuration import Configuration
 from readers import DEFAULT_READER, READERS
-from retrieval import DEFAULT_RETRIEVER
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 from text.errors import StoryQAError
 from text.registry import public_names
 
@@ -44,6 +44,10 @@ class Settings(BaseSettings):
         default=public_names(READERS),
         description="the readers that HTTP clients may name, by full name, separated by commas",
     )
+    retrievers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=public_names(RETRIEVERS),
+        description="the retrievers that HTTP clients may name, separated by commas",
+    )
     answerable: float = Field(
         default=ANSWERABLE, ge=0, le=1, description="the confidence below which the book may not say"
     )
@@ -59,8 +63,11 @@ class Settings(BaseSettings):
     longest_wait_s: float = Field(
         default=10.0, gt=0, description="the longest that a question may be expected to wait; else refused"
     )
+    most_connections: int = Field(
+        default=2048, ge=8, description="the most connections of each process; idle ones are closed beyond it"
+    )
     deadline_s: float = Field(
-        default=120.0, gt=0, le=3600, description="the most that a request may take from its arrival on"
+        default=120.0, gt=0, le=3600, description="how long after its arrival a request ends, answered or not"
     )
     answer_cache_mb: int = Field(
         default=64, ge=0, description="the most megabytes of answers kept; 0 for none"
@@ -95,7 +102,7 @@ class Settings(BaseSettings):
     )
     debug: bool = Field(default=False, description="show the whole of an unexpected error")
 
-    @field_validator("readers", "cors_origins", mode="before")
+    @field_validator("readers", "retrievers", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
@@ -113,6 +120,10 @@ class Settings(BaseSettings):
     def allowed_readers(self) -> tuple[str, ...]:
         """The readers a client may name: any model that a stranger named would be fetched and loaded."""
         return tuple(dict.fromkeys((self.reader, *self.readers)))
+
+    def allowed_retrievers(self) -> tuple[str, ...]:
+        """The retrievers a client may name: some take seconds, or minutes for a long book."""
+        return tuple(dict.fromkeys((self.retriever, *self.retrievers)))
 
     def configuration(self) -> Configuration:
         """What of this everything below the service is given."""

@@ -12,10 +12,11 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from service.access.api_keys import KeyFile, Scope, make_key
 from service.app import create_app
+from service.load.connections import connection_options
 from service.settings import Settings
 
 
@@ -27,10 +28,13 @@ def serving(settings: Settings) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def running(app: FastAPI) -> Iterator[str]:
-    """The address, such as ``http://127.0.0.1:40001``, at which ``app`` answers meanwhile."""
+def running(app: ASGIApp, most: int = 2048, **limits: float) -> Iterator[str]:
+    """The address, such as ``http://127.0.0.1:40001``, at which ``app`` answers meanwhile.
+
+    ``most`` connections, with ``limits`` as ``connection_options`` has them.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, **connection_options(most, **limits)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

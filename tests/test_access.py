@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,6 +174,34 @@ def test_setting_the_clock_changes_no_rate(monkeypatch: pytest.MonkeyPatch) -> N
 def test_rates_that_cannot_be_counted_are_said_at_the_start(rate: str, storage: str | None) -> None:
     with pytest.raises(StoryQAError, match="wanted"):
         RateLimits(rate, storage)
+
+
+@pytest.mark.parametrize("state", ["closed", "silent", "no Redis"])
+def test_while_the_shared_counts_do_not_answer_a_call_with_a_key_is_told_to_come_again(
+    shelf_store: IndexStore, tmp_path: Path, state: str
+) -> None:
+    def reply(server: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # until the server is closed
+            while True:
+                with server.accept()[0] as one:
+                    one.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    reader = key_for(tmp_path, "few", "read")
+    with socket.create_server(("127.0.0.1", 0)) as redis:
+        storage = f"redis://user:secret@127.0.0.1:{redis.getsockname()[1]}"
+        if state == "closed":
+            redis.close()
+        if state == "no Redis":
+            threading.Thread(target=reply, args=[redis], daemon=True).start()
+        with serving(settings(shelf_store, tmp_path, rate_storage=storage)) as client:
+            for _ in range(3):
+                refused = client.get("/books", headers=reader)
+                content = problem(refused, 503)
+                assert content["type"] == "urn:storyqa:problem:rates-unavailable"
+                assert "secret" not in refused.text
+                assert int(refused.headers["retry-after"]) >= 1
+            problem(client.get("/books"), 401)
+            assert client.get("/healthz").status_code == 200
 
 
 def test_without_keys_this_machine_alone_is_served(shelf_store: IndexStore, tmp_path: Path) -> None:

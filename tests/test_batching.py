@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -17,17 +18,11 @@ from answering.book_qa import Ask, BookQA, CitedAnswer, Searched
 from indexing.store import IndexStore
 from service.load.batching import Batch, Batcher, BatchingHooks, DeadlinePassed
 from service.load.caching import AnswerCache
-from service.load.queueing import (
-    ANSWER,
-    SEARCH,
-    BatchKey,
-    Overloaded,
-    Task,
-    TaskQueue,
-    make_task,
-    tokens_to_read,
-)
+from service.load.queueing import Overloaded, TaskQueue
+from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task, tokens_to_read
+from text.errors import StoryQAError
 
+OVERLAP = BatchKey(ANSWER, "bm25", "overlap")
 ASKS = [Ask(book, question, retriever="bm25", reader="overlap") for book, question in shelf.QUESTIONS]
 
 Result = TypeVar("Result")
@@ -51,7 +46,9 @@ class Watched(BookQA):
 
     def task(self, ask: Ask, tokens: int = 100) -> Task:
         """To answer ``ask``, as if it were so much to read."""
-        return Task(BatchKey(ANSWER, ask.reader), ask, self.store.manifest(ask.book_id).version, tokens)
+        return Task(
+            BatchKey(ANSWER, ask.retriever, ask.reader), ask, self.store.manifest(ask.book_id).version, tokens
+        )
 
 
 @pytest.fixture
@@ -65,6 +62,8 @@ def with_batcher(work: Callable[[Batcher], Awaitable[Result]], qa: BookQA, **opt
     async def run() -> Result:
         batcher = Batcher(qa, **options)
         batcher.start()
+        # Known to be fast: of what nobody knows the speed of, only a few may wait.
+        batcher.queue.record_speed(OVERLAP, tokens=10**6, tasks=10**4, seconds=1)
         try:
             return await work(batcher)
         finally:
@@ -107,7 +106,9 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
 ) -> None:
     async def take_all() -> list[list[int]]:
         queue = TaskQueue(most=100, longest_wait_s=1e9)
-        tasks = [Task(BatchKey(ANSWER, reader), ASKS[0], "", tokens) for reader, tokens in kinds]
+        for reader in "abc":
+            queue.record_speed(BatchKey(ANSWER, "bm25", reader), tokens=10**9, tasks=1, seconds=1)
+        tasks = [Task(BatchKey(ANSWER, "bm25", reader), ASKS[0], "", tokens) for reader, tokens in kinds]
         entries = [queue.put([task])[0] for task in tasks]
         batches = []
         while len(queue):
@@ -119,7 +120,7 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
             batches.append([entries.index(entry) for entry in batch])
             for entry in batch:
                 entry.done.set_result(None)
-        assert all(queue.waiting_tokens(BatchKey(ANSWER, reader)) == 0 for reader in "abc")
+        assert all(queue.waiting_tokens(BatchKey(ANSWER, "bm25", reader)) == 0 for reader in "abc")
         return batches
 
     batches = asyncio.run(take_all())
@@ -132,9 +133,8 @@ def test_a_batch_is_of_one_lane_in_the_order_of_arrival_and_no_larger_than_it_ma
 def test_a_batch_is_cut_to_what_three_seconds_are_expected_to_do() -> None:
     async def next_batch() -> list[int]:
         queue = TaskQueue(most=1000, longest_wait_s=1e9)
-        key = BatchKey(ANSWER, "overlap")
-        queue.record_speed(key, tokens=1000, seconds=4)
-        queue.put([Task(key, ASKS[0], "", 100)] * 10)
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=4)
+        queue.put([Task(OVERLAP, ASKS[0], "", 100)] * 10)
         return [len(queue.next_batch(10_000)[1]) for _ in range(2)]
 
     assert asyncio.run(next_batch()) == [7, 3]
@@ -145,12 +145,12 @@ def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> N
 
     async def ask(batcher: Batcher) -> tuple[Any, ...]:
         return await asyncio.gather(
-            batcher.search(make_task(SEARCH, ASKS[0], manifest)),
+            batcher.search([make_task(SEARCH, ASKS[0], manifest)]),
             batcher.answer([make_task(ANSWER, ASKS[1], manifest)]),
-            batcher.search(make_task(SEARCH, ASKS[2], manifest)),
+            batcher.search([make_task(SEARCH, ASKS[2], manifest)]),
         )
 
-    first, answers, last = with_batcher(ask, qa, wait_s=0.05)
+    [first], answers, [last] = with_batcher(ask, qa, wait_s=0.05)
     offline = BookQA(qa.store)
     assert [first.found.hits, last.found.hits] == [found.hits for found in offline.find([ASKS[0], ASKS[2]])]
     assert answers[0].text == offline.answer(ASKS[1]).text
@@ -185,9 +185,8 @@ def test_more_questions_than_may_wait_are_refused_at_once(qa: Watched) -> None:
 def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
     async def put() -> None:
         queue = TaskQueue(most=1000, longest_wait_s=10)
-        key = BatchKey(ANSWER, "overlap")
-        task = Task(key, ASKS[0], "", 1000)
-        queue.record_speed(key, tokens=1000, seconds=4)
+        task = Task(OVERLAP, ASKS[0], "", 1000)
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=4)
         for waiting in (0, 4, 8, 12):
             assert queue.wait_s() == pytest.approx(waiting)
             if waiting <= 10:
@@ -197,7 +196,8 @@ def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
         assert refused.value.retry_after_s == 6
         queue.next_batch(1000)
         assert queue.wait_s() == pytest.approx(12, abs=0.5)  # the batch in hand is waited for as well
-        queue.record_speed(key, tokens=1000, seconds=1)
+        queue.batch_done()
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=1)
         assert queue.wait_s() < 8
         queue.put([task])
 
@@ -207,27 +207,132 @@ def test_nothing_is_let_in_behind_what_will_take_too_long() -> None:
 def test_however_long_it_takes_one_question_is_let_in_where_none_waits() -> None:
     async def put() -> None:
         queue = TaskQueue(most=10, longest_wait_s=1)
-        key = BatchKey(ANSWER, "overlap")
-        queue.record_speed(key, tokens=1, seconds=100)
-        assert queue.put([Task(key, ASKS[0], "", 1000)])
+        queue.record_speed(OVERLAP, tokens=1, tasks=1, seconds=100)
+        assert queue.put([Task(OVERLAP, ASKS[0], "", 1000)])
 
     asyncio.run(put())
+
+
+def test_how_fast_one_retriever_is_says_nothing_of_another(qa: Watched) -> None:
+    manifest = qa.store.manifest("lantern")
+    cheap = make_task(SEARCH, ASKS[0], manifest)
+    reranked = make_task(SEARCH, replace(ASKS[0], retriever="rerank"), manifest)
+
+    async def expect() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=10)
+        queue.record_speed(reranked.key, tokens=reranked.tokens, tasks=1, seconds=1)
+        queue.record_speed(cheap.key, tokens=cheap.tokens, tasks=1, seconds=0.004)
+        queue.put([cheap] * 10)
+        assert queue.wait_s() == pytest.approx(0.04)
+        queue.put([reranked] * 5)
+        assert queue.wait_s() == pytest.approx(5.04)
+
+    asyncio.run(expect())
+
+
+def test_of_what_nobody_knows_the_speed_of_only_a_few_may_wait() -> None:
+    async def put() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=100)
+        task = Task(OVERLAP, ASKS[0], "", 1000)
+        for _ in range(8):
+            queue.put([task])
+        with pytest.raises(Overloaded) as refused:
+            queue.put([task])
+        assert refused.value.retry_after_s >= 1
+        other = Task(BatchKey(ANSWER, "rerank", "span"), ASKS[0], "", 5000)
+        queue.record_speed(other.key, tokens=5000, tasks=1, seconds=2)
+        assert queue.wait_s() == pytest.approx(16)  # what is unknown is taken to be as slow as the slowest
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=0.5)
+        assert queue.wait_s() == pytest.approx(4)
+        queue.put([task])
+
+    asyncio.run(put())
+
+
+def test_those_whose_books_are_being_opened_count_as_if_they_waited() -> None:
+    async def come() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=10)
+        with contextlib.ExitStack() as coming:
+            for _ in range(8):
+                coming.enter_context(queue.coming([OVERLAP]))
+            with pytest.raises(Overloaded), queue.coming([OVERLAP]):
+                pass
+            coming.enter_context(queue.coming([]))  # what is in the cache needs no room
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=4)
+        with queue.coming([OVERLAP] * 3), pytest.raises(Overloaded), queue.coming([OVERLAP]):
+            pass
+        queue.record_speed(BatchKey(SEARCH, "bm25", ""), tokens=1, tasks=1, seconds=0.001)
+        with contextlib.ExitStack() as coming:
+            for _ in range(100):
+                coming.enter_context(queue.coming([BatchKey(SEARCH, "bm25", "")]))
+        assert queue.wait_s() == 0
+
+    asyncio.run(come())
+
+
+def test_a_batch_that_is_late_is_waited_for_as_long_again() -> None:
+    async def expect() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=1)
+        task = Task(OVERLAP, ASKS[0], "", 1000)
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=0.01)
+        queue.put([task])
+        queue.next_batch(1000)
+        await asyncio.sleep(0.3)
+        assert queue.wait_s() >= 0.29
+        queue.batch_done()
+        assert queue.wait_s() == 0
+
+    asyncio.run(expect())
+
+
+def test_what_would_not_be_done_well_before_its_deadline_is_refused() -> None:
+    async def put() -> None:
+        queue = TaskQueue(most=1000, longest_wait_s=100, deadline_s=20)
+        task = Task(OVERLAP, ASKS[0], "", 1000)
+        queue.record_speed(OVERLAP, tokens=1000, tasks=1, seconds=4)
+        with pytest.raises(Overloaded, match="fewer at once"):
+            queue.put([task] * 6)
+        queue.put([task])
+        queue.put([task])
+        with pytest.raises(Overloaded, match="ask again in 4 s"):
+            queue.put([task])
+
+    asyncio.run(put())
+
+
+def test_what_fails_at_once_says_nothing_of_how_long_an_answer_takes(qa: Watched) -> None:
+    gone = replace(qa.task(ASKS[1]), ask=replace(ASKS[1], book_id="gone"))
+
+    async def fail(batcher: Batcher) -> tuple[float, float]:
+        before = batcher.queue.expected_s([gone])
+        with pytest.raises(StoryQAError, match="unknown book"):
+            await batcher.answer([gone])
+        return before, batcher.queue.expected_s([gone])
+
+    before, after = with_batcher(fail, qa)
+    assert after >= before
 
 
 def test_at_the_deadline_the_client_is_told_and_what_was_not_begun_is_never_read(qa: Watched) -> None:
     qa.gate.clear()
 
+    async def answer_in_time(batcher: Batcher, asks: Sequence[Ask]) -> list[CitedAnswer]:
+        async with batcher.deadline():
+            return await batcher.answer([qa.task(ask) for ask in asks])
+
     async def ask(batcher: Batcher) -> None:
-        begun = asyncio.create_task(batcher.answer([qa.task(ASKS[0])]))
+        begun = asyncio.create_task(answer_in_time(batcher, ASKS[:1]))
         await until(lambda: qa.batches != [])
-        with pytest.raises(DeadlinePassed, match=r"0\.2 s"):
-            await batcher.answer([qa.task(ask) for ask in ASKS[1:]])
+        with pytest.raises(DeadlinePassed, match=r"0\.5 s") as late:
+            await answer_in_time(batcher, ASKS[1:])
+        assert late.value.retry_after_s >= 1
         with pytest.raises(DeadlinePassed):
             await begun
         qa.gate.set()
-        assert (await batcher.answer([qa.task(ASKS[2])]))[0].text
+        await until(lambda: batcher.queue.wait_s() == 0)
+        assert (await answer_in_time(batcher, ASKS[2:3]))[0].text
 
-    with_batcher(ask, qa, deadline_s=0.2, wait_s=0.0)
+    with_batcher(ask, qa, deadline_s=0.5, wait_s=0.0)
     assert qa.batches == [[ASKS[0].question], [ASKS[2].question]]
 
 
@@ -259,6 +364,7 @@ def test_closing_finishes_what_was_taken_and_takes_no_more(qa: Watched) -> None:
     async def close_early() -> list[str]:
         batcher = Batcher(qa, wait_s=0.0, tokens=100)
         batcher.start()
+        batcher.queue.record_speed(OVERLAP, tokens=10**6, tasks=10**4, seconds=1)
         waiting = [asyncio.create_task(batcher.answer([task])) for task in tasks]
         await until(lambda: qa.batches != [])
         closing = asyncio.create_task(batcher.close())
@@ -300,7 +406,7 @@ def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: W
     with_batcher(ask, qa, wait_s=0.05, tokens=500, cache=AnswerCache(10**6), hooks=notes)
     assert [len(batch.waited_s) for batch in notes.batches] == [5, 5]
     for batch in notes.batches:
-        assert batch.key == BatchKey(ANSWER, "overlap")
+        assert batch.key == OVERLAP
         assert (batch.tokens, batch.contexts) == (500, ("here",) * 5)
         assert set(batch.timings_ms) == {"search", "read", "cite", "total"}
         assert min(batch.waited_s) >= 0

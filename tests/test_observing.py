@@ -23,15 +23,15 @@ from server import problem, running, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.load.batching import Batch
-from service.load.queueing import ANSWER, BatchKey
+from service.load.tasks import ANSWER, BatchKey
 from service.observing import observer
-from service.observing.logs import log_config
+from service.observing.logs import RepeatFilter, log_config
 from service.observing.metrics import Metrics
 from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
 BATCH = Batch(
-    key=BatchKey(ANSWER, "overlap"),
+    key=BatchKey(ANSWER, "bm25", "overlap"),
     tokens=1500,
     began_ns=1_700_000_000_000_000_000,
     waited_s=(0.002, 0.001),
@@ -137,6 +137,32 @@ def logged_all(written: io.StringIO, requests: int) -> str:
         assert time.monotonic() < deadline, text
         time.sleep(0.01)
     return text
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_what_any_client_can_cause_is_logged_once_a_minute_and_all_else_each_time(kind: str) -> None:
+    with logged(kind) as written:
+        for number in range(1000):
+            logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+            logging.getLogger("service.load.connections").warning("there are %d connections", number)
+        for number in range(5):
+            logging.getLogger("service.app").warning("a book is damaged: %d", number)
+            logging.getLogger("uvicorn.error").error("Exception in ASGI application")
+    assert len(written.getvalue().splitlines()) == 2 + 10
+
+
+def test_the_next_line_of_a_kind_says_how_many_there_were_meanwhile() -> None:
+    repeats = RepeatFilter(every_s=0.05)
+
+    def passes() -> str | None:
+        record = logging.LogRecord("uvicorn.error", logging.WARNING, "", 0, "Invalid", None, None)
+        return record.getMessage() if repeats.filter(record) else None
+
+    assert passes() == "Invalid"
+    counted = 0
+    while (line := passes()) is None:
+        counted += 1
+    assert line == f"Invalid ({counted} more like it since the last such line)"
 
 
 def test_what_nobody_thought_of_is_a_problem_with_the_request_id_and_is_logged() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import threading
 import time
@@ -20,6 +21,9 @@ from server import problem, serving, wait_until_ready
 
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
+from service.app import Service
+from service.load.tasks import ANSWER
+from service.schemas import SearchRequest
 from service.settings import Settings
 
 ASKED = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
@@ -93,12 +97,13 @@ def test_where_the_queue_is_full_a_question_is_refused_and_told_when_to_come_aga
 
 
 def test_a_question_that_takes_too_long_ends_at_the_deadline(shelf_store: IndexStore) -> None:
-    with slow(shelf_store, deadline_s=0.3) as service:
+    with slow(shelf_store, deadline_s=1.5) as service:
         begun = service.ask(0)
         assert service.busy.wait(30)
         waiting = service.ask(1)
         for one in (begun, waiting):
             assert problem(one.result(), 504)["type"] == "urn:storyqa:problem:deadline-passed"
+            assert int(one.result().headers["retry-after"]) >= 1
         assert service.metric("storyqa_queue_depth") == 0
         service.gate.set()
         service.until("storyqa_batch_size_count", 1)  # the one that was begun; the other was dropped
@@ -147,3 +152,56 @@ def test_the_same_question_is_answered_from_the_cache_until_its_book_is_indexed_
         after = service.client.post("/answer", json=ASKED[0]).json()
         assert after["versions"]["index"] != first["versions"]["index"]
         assert service.metric("storyqa_cache_misses_total") == 3
+
+
+def test_cheap_searches_leave_room_for_dear_ones(shelf_store: IndexStore) -> None:
+    with serving(Settings(store=shelf_store.root, retriever="bm25", reader="overlap")) as client:
+        wait_until_ready(client)
+        with ThreadPoolExecutor(12) as pool:
+
+            def search(number: int, retriever: str) -> httpx.Response:
+                body = ASKED[number % len(ASKED)] | {"retriever": retriever}
+                return httpx.post(f"{client.base_url}/search", json=body, timeout=60)
+
+            assert search(0, "rerank").status_code == 200
+            for number in range(10):
+                assert search(number, "bm25").status_code == 200
+            dear = [pool.submit(search, number, "rerank") for number in range(12)]
+            assert [one.result().status_code for one in dear] == [200] * 12
+
+
+def test_from_the_first_question_on_it_is_known_how_many_can_be_answered_in_time(
+    shelf_store: IndexStore,
+) -> None:
+    settings = Settings(store=shelf_store.root, retriever="bm25", reader="overlap")
+    service = Service(settings)
+
+    async def expected_s() -> tuple[float, float]:
+        service.batcher.start()
+        task = service.task(ANSWER, SearchRequest.model_validate(ASKED[0]))
+        before = service.batcher.queue.expected_s([task])
+        await service.warm()
+        after = service.batcher.queue.expected_s([task])
+        await service.batcher.close()
+        return before, after
+
+    before, after = asyncio.run(expected_s())
+    assert before == 0 < after
+    assert service.missing is None
+
+
+@pytest.mark.parametrize("retriever", ["lda", "rouge-span", "bleu-span"])
+def test_a_slow_retriever_may_be_named_where_the_settings_name_it(
+    shelf_store: IndexStore, retriever: str
+) -> None:
+    settings = Settings(store=shelf_store.root, retriever="bm25", reader="overlap")
+    asked = ASKED[0] | {"retriever": retriever}
+    with serving(settings) as client:
+        for path in ("/search", "/answer"):
+            refused = problem(client.post(path, json=asked), 422)
+            assert refused["type"] == "urn:storyqa:problem:unknown-name"
+            assert refused["choices"] == ["bm25", "tfidf", "dense", "hybrid", "rerank"]
+    with serving(settings.model_copy(update={"retrievers": (retriever,)})) as client:
+        wait_until_ready(client)
+        assert client.post("/search", json=asked).json()["versions"]["retriever"] == retriever
+        assert problem(client.post("/search", json=asked | {"retriever": "tfidf"}), 422)

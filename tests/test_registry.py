@@ -78,6 +78,11 @@ def test_clients_may_name_the_public_readers_and_no_reader_that_fetches_or_opens
     assert all(READERS[name].shipped or READERS[name].model == "none" for name in public_names(READERS))
 
 
+def test_clients_may_name_the_public_retrievers_and_none_that_takes_seconds_for_a_long_book() -> None:
+    assert Settings.model_fields["retrievers"].default == public_names(RETRIEVERS)
+    assert set(RETRIEVERS) - set(public_names(RETRIEVERS)) == {"lda", "rouge-span", "bleu-span"}
+
+
 def test_the_readme_has_the_tables_of_the_records() -> None:
     text = readme_tables.README.read_text(encoding="utf-8")
     assert readme_tables.stored(text) == readme_tables.current(), "run: make docs-tables"

@@ -21,8 +21,10 @@ from service.settings import Settings
 
 MAX_QUESTION_BYTES = 256 * 2**10  # 256 questions of a thousand bytes each
 MAX_TEXT_BYTES = 8 * 2**20  # of a book sent as JSON
-# Between two pieces of a body; whoever sends slower than that holds a place that others need.
+# Between two pieces of a body, and for all of it beside what it takes at the slowest that is put up with;
+# whoever sends slower than that holds a place that others need.
 _BODY_TIMEOUT_S = 60.0
+_LEAST_BYTES_PER_S = 10_000
 _CLOSE = {"Connection": "close"}  # or the rest of the body would have to be read all the same
 # How long what still comes of a refused body is read and dropped, and how long between two pieces of it.
 # To close at once would reset the connection, and a client that sends before it reads would never see why.
@@ -88,7 +90,7 @@ def describe(schema: dict[str, Any]) -> dict[str, Any]:
             if needed is not None:
                 operation["security"] = [{"key": []}, {}]
                 operation["description"] = f"{operation.get('description', '')} Scope: {needed}.".strip()
-                statuses = [401, 403, 429]
+                statuses = [401, 403, 429, 503]
             if "requestBody" in operation:
                 statuses += [408, 413]
             for status in statuses:
@@ -105,7 +107,7 @@ class BodyTooLarge(Refused):
 
 
 class BodyTooSlow(Refused):
-    """A body of which nothing came for too long."""
+    """A body of which nothing came for too long, or little all the time."""
 
     status = 408
     kind = "too-slow"
@@ -119,14 +121,17 @@ class BodyLimit:
     waited for long enough (RFC 9112, section 9.6).
     """
 
-    def __init__(self, app: ASGIApp, *, largest: int) -> None:
+    def __init__(self, app: ASGIApp, *, largest: int, timeout_s: float = _BODY_TIMEOUT_S) -> None:
         self._app = app
         self._largest = largest
+        self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        now = asyncio.get_running_loop().time
+        began = now()
         headers = Headers(scope=scope)
         is_upload = headers.get("content-type", "").lower().startswith("multipart/form-data")
         limit, advice = MAX_QUESTION_BYTES, "; send fewer questions at a time"
@@ -165,11 +170,14 @@ class BodyLimit:
             nonlocal counted, whole, refused
             if whole:  # what comes now is the end of the connection, whenever that is
                 return await receive()
+            left_s = began + self._timeout_s + counted / _LEAST_BYTES_PER_S - now()
             try:
-                message = await asyncio.wait_for(receive(), _BODY_TIMEOUT_S)
+                message = await asyncio.wait_for(receive(), min(self._timeout_s, left_s))
             except TimeoutError:
                 raise HTTPException(408) from BodyTooSlow(
-                    f"nothing came for {_BODY_TIMEOUT_S:.0f} s; send the body without a pause", _CLOSE
+                    f"nothing came for {self._timeout_s:g} s, or less than {_LEAST_BYTES_PER_S // 1000} kB a "
+                    "second; send the body without a pause",
+                    _CLOSE,
                 )
             if message["type"] == "http.request":
                 counted += len(message.get("body", b""))

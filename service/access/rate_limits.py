@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import math
 import time
-from typing import cast
+from typing import ClassVar, cast
+from urllib.parse import urlsplit
 
-from limits import RateLimitItemPerMinute, parse
+from limits import RateLimitItem, RateLimitItemPerMinute, parse
 from limits.aio.storage import Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 from limits.errors import ConfigurationError
 from limits.storage import storage_from_string
 
+from service.http_errors import Refused
 from text.errors import StoryQAError
+
+log = logging.getLogger(__name__)
+
+# How long the shared counts may take to answer, and how long they are left alone when they did not.
+_ANSWER_S = 0.5
+_RETRY_S = 2
+
+
+class RatesUnavailable(Refused):
+    """What the processes count in together does not answer, and nobody is let in uncounted."""
+
+    status: ClassVar[int] = 503
+    kind = "rates-unavailable"
 
 
 class _MonotonicStorage(Storage):
@@ -75,14 +92,41 @@ class RateLimits:
                 "and the package redis installed"
             ) from error
         self._limiter = FixedWindowRateLimiter(counts)
+        self._where = "" if storage is None else urlsplit(storage).netloc.rpartition("@")[2]
+        failures = counts.base_exceptions
+        self._failures: tuple[type[Exception], ...] = (TimeoutError, OSError)
+        self._failures += failures if isinstance(failures, tuple) else (failures,)
+        self._down_until = -math.inf
 
     async def wait_s(self, key_id: str, per_minute: int | None = None) -> int:
-        """Count one request: 0 where it may go on, else the seconds until the next one may."""
+        """Count one request: 0 where it may go on, else the seconds until the next one may.
+
+        Raises ``RatesUnavailable`` within half a second.
+        """
         limit = self._default if per_minute is None else RateLimitItemPerMinute(per_minute)
+        if time.monotonic() < self._down_until:
+            raise _unavailable()
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                return await self._count(limit, key_id)
+        except self._failures as error:
+            self._down_until = time.monotonic() + _RETRY_S
+            log.warning("rates cannot be counted at %s: %s", self._where, str(error) or type(error).__name__)
+            raise _unavailable() from error
+
+    async def _count(self, limit: RateLimitItem, key_id: str) -> int:
         if await self._limiter.hit(limit, key_id):
             return 0
         window = await self._limiter.get_window_stats(limit, key_id)
         return max(1, math.ceil(window.reset_time - time.time()))
+
+
+def _unavailable() -> RatesUnavailable:
+    return RatesUnavailable(
+        f"calls cannot be counted just now, so none is answered; ask again in {_RETRY_S} s (whoever runs the "
+        "service: the log says why)",
+        {"Retry-After": str(_RETRY_S)},
+    )
 
 
 def _shared_storage(address: str) -> Storage:

@@ -8,14 +8,15 @@ import ctypes
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from answering.book_qa import BookQA, CitedAnswer, Searched
 from service.load.caching import AnswerCache
-from service.load.queueing import SEARCH, BatchKey, QueuedTask, Task, TaskQueue
+from service.load.queueing import QueuedTask, TaskQueue
+from service.load.tasks import SEARCH, BatchKey, Task
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,11 @@ Given = ParamSpec("Given")
 
 
 class DeadlinePassed(StoryQAError):
-    """A question that was not answered in the time a request may take."""
+    """A request that was not answered in the time it may take; in ``retry_after_s`` it may be."""
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,14 @@ class Batch:
     waited_s: tuple[float, ...]
     contexts: tuple[object, ...]
     timings_ms: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """An answer or an error per question of a batch, and what they took, waiting for the thread apart."""
+
+    outcomes: list[CitedAnswer | Searched | Exception]
+    seconds: float
 
 
 class BatchingHooks:
@@ -62,9 +75,9 @@ class BatchingHooks:
 class Batcher:
     """Hands the questions of many requests to one ``BookQA`` in batches, in the order they came.
 
-    A batch is for one reader and holds up to ``tokens`` to read, one question at least: what arrived
-    within ``wait_s`` of its first question, or while the batch before it was being read. A question
-    is dropped where its request is cancelled, or ``deadline_s`` pass, before its batch begins.
+    A batch is for one retriever and one reader and holds up to ``tokens`` to read, one question at least:
+    what arrived within ``wait_s`` of its first question, or while the batch before it was being read. A
+    question is dropped where its request is cancelled before its batch begins.
     Everything that may touch a model runs in one thread, so no model is ever entered twice at once.
     Lives in one event loop: ``start`` it there, ``close`` it there.
     """
@@ -85,9 +98,9 @@ class Batcher:
         self._wait_s = wait_s
         self._tokens = tokens
         self._deadline_s = deadline_s
-        self._cache = AnswerCache(0) if cache is None else cache
+        self.cache = AnswerCache(0) if cache is None else cache
         self._hooks = BatchingHooks() if hooks is None else hooks
-        self._queue = TaskQueue(most_waiting, longest_wait_s)
+        self.queue = TaskQueue(most_waiting, longest_wait_s, deadline_s)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="storyqa-models")
         self._worker: asyncio.Task[None] | None = None
 
@@ -104,7 +117,7 @@ class Batcher:
 
     async def close(self) -> None:
         """Take no more, finish what was taken, and stop."""
-        self._queue.close()
+        self.queue.close()
         if self._worker is not None:
             await self._worker
         await asyncio.to_thread(self._thread.shutdown)
@@ -112,20 +125,43 @@ class Batcher:
     async def answer(self, tasks: Sequence[Task]) -> list[CitedAnswer]:
         """The answers, in the order of ``tasks``; raises what the first to fail raised.
 
-        Raises ``Overloaded`` at once where they do not all find room to wait, and ``DeadlinePassed``.
+        Raises ``Overloaded`` at once where they do not all find room to wait.
         """
-        known = [self._cache.get(task.ask, task.version) for task in tasks]
+        known = [self.cache.get(task.ask, task.version) for task in tasks]
         for one in known:
             self._hooks.cached(one is not None)
         missing = [task for task, one in zip(tasks, known, strict=True) if one is None]
         read = iter(await self._wait_for(missing)) if missing else iter(())
         return [next(read) if one is None else one for one in known]
 
-    async def search(self, task: Task) -> Searched:
-        """What was found for one question; raises as ``answer`` does."""
-        [searched] = await self._wait_for([task])
-        assert isinstance(searched, Searched)
-        return searched
+    async def search(self, tasks: Sequence[Task]) -> list[Searched]:
+        """What was found for each of ``tasks``; raises as ``answer`` does."""
+        return await self._wait_for(tasks)
+
+    @contextlib.asynccontextmanager
+    async def deadline(self) -> AsyncIterator[None]:
+        """Cancels what is done within once it takes longer than a request may; raises ``DeadlinePassed``."""
+        limit = asyncio.timeout(self._deadline_s)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise DeadlinePassed(
+                f"not answered within {self._deadline_s:g} s, the most a request may take; "
+                "ask again later, or fewer questions at once",
+                self.queue.retry_after_s(),
+            ) from None
+
+    async def measure(self, tasks: Sequence[Task]) -> None:
+        """Do ``tasks``, all of one key, one after another; then it is known how fast the last of them was.
+
+        Those before it load what is loaded once.
+        """
+        for task in tasks:
+            done = await self.run(self._do, task.key, [task])
+        self._record_speed(task.key, [task], done)
 
     async def run(
         self, function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
@@ -135,18 +171,12 @@ class Batcher:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     async def _wait_for(self, tasks: Sequence[Task]) -> list[Any]:
-        entries = self._queue.put(tasks, self._hooks.context())
+        entries = self.queue.put(tasks, self._hooks.context())
         self._note_waiting()
         try:
-            async with asyncio.timeout(self._deadline_s):
-                return await asyncio.gather(*(entry.done for entry in entries))
-        except TimeoutError:
-            raise DeadlinePassed(
-                f"not answered within {self._deadline_s:g} s, the most a request may take; "
-                "ask again later, or fewer questions at once"
-            ) from None
+            return await asyncio.gather(*(entry.done for entry in entries))
         finally:
-            self._queue.cancel(entries)
+            self.queue.cancel(entries)
             self._note_waiting()
 
     async def _work_on(self) -> None:
@@ -160,11 +190,11 @@ class Batcher:
 
     async def _work(self) -> None:
         waited = False  # for the batch before: no need to wait again
-        while await self._queue.wait_for_task():
-            if not waited and self._queue.waiting_tokens(self._queue.oldest_key()) < self._tokens:
+        while await self.queue.wait_for_task():
+            if not waited and self.queue.waiting_tokens(self.queue.oldest_key()) < self._tokens:
                 await asyncio.sleep(self._wait_s)
-            if len(self._queue):  # else all have gone meanwhile
-                key, entries = self._queue.next_batch(self._tokens)
+            if len(self.queue):  # else all have gone meanwhile
+                key, entries = self.queue.next_batch(self._tokens)
                 try:
                     await self._read(key, entries)
                 except Exception as error:  # whatever it is, those who come next must be answered
@@ -172,11 +202,11 @@ class Batcher:
                     for entry in entries:
                         if not entry.done.done():
                             entry.done.set_exception(error)
-            waited = len(self._queue) > 0
+            waited = len(self.queue) > 0
 
     def _note_waiting(self) -> None:
         try:
-            self._hooks.queued(len(self._queue))
+            self._hooks.queued(len(self.queue))
         except Exception:  # as of a disk that is full
             log.exception("how many questions wait could not be told of")
 
@@ -184,9 +214,12 @@ class Batcher:
         self._note_waiting()
         loop = asyncio.get_running_loop()
         began, began_ns = loop.time(), time.time_ns()
-        outcomes = await self.run(self._outcomes, key, [entry.task for entry in entries])
-        tokens = sum(entry.task.tokens for entry in entries)
-        self._queue.record_speed(key, tokens, loop.time() - began)
+        try:
+            done = await self.run(self._do, key, [entry.task for entry in entries])
+        finally:
+            self.queue.batch_done()
+        outcomes = done.outcomes
+        tokens = self._record_speed(key, [entry.task for entry in entries], done)
         for entry, outcome in zip(entries, outcomes, strict=True):
             if entry.done.done():
                 continue  # given up by the client meanwhile
@@ -209,6 +242,21 @@ class Batcher:
             log.exception("a batch was read, and could not be told of")
         await self.run(_trim_heap)  # now that the answers are out
 
+    def _record_speed(self, key: BatchKey, tasks: Sequence[Task], done: _Done) -> int:
+        """Have what was ``done`` count in what the next will take; returns the tokens of ``tasks``."""
+        tokens = sum(task.tokens for task in tasks)
+        failed = any(isinstance(outcome, Exception) for outcome in done.outcomes)
+        # To fail quickly says nothing of how long it takes to answer.
+        if not failed or done.seconds > self.queue.expected_s(tasks):
+            self.queue.record_speed(key, tokens=tokens, tasks=len(tasks), seconds=done.seconds)
+        return tokens
+
+    def _do(self, key: BatchKey, tasks: Sequence[Task]) -> _Done:
+        """In the thread that runs the models."""
+        began = time.perf_counter()
+        outcomes = self._outcomes(key, tasks)
+        return _Done(outcomes, time.perf_counter() - began)
+
     def _outcomes(self, key: BatchKey, tasks: Sequence[Task]) -> list[CitedAnswer | Searched | Exception]:
         """An answer or an error per question: one that fails must not take the others with it."""
         asks = [task.ask for task in tasks]
@@ -223,7 +271,7 @@ class Batcher:
             return [outcome for task in tasks for outcome in self._outcomes(key, [task])]
         for ask, cited in zip(asks, answers, strict=True):
             try:
-                self._cache.put(ask, cited)  # even where the client has gone: it may well ask again
+                self.cache.put(ask, cited)  # even where the client has gone: it may well ask again
             except Exception:  # of memory that is short, say: the answer is there all the same
                 log.exception("an answer could not be kept")
         return [*answers]

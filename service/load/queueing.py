@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from answering.ask import Ask
-from answering.book_qa import Searched
-from indexing.manifest import Manifest
-from retrieval import retriever_class
+from service.load.tasks import BatchKey, Task
 from text.errors import StoryQAError
 
 # How much the last batch counts in what the next ones are expected to take.
@@ -20,9 +18,10 @@ _NEWEST = 0.3
 _LONGEST_RETRY_S = 60
 # A batch expected to take longer is cut: on a slow machine it would gain nothing, and who comes next waits.
 _LONGEST_BATCH_S = 3.0
-
-ANSWER, SEARCH = "answer", "search"
-_CHARACTERS_PER_TOKEN = 4
+# So many may wait of a kind of which no batch has been read yet: nobody knows how long they will take.
+_MOST_UNMEASURED = 8
+# Estimates err, and machines have other work too: what is let in is expected to need no more of the deadline.
+_SHARE_OF_DEADLINE = 0.5
 
 
 class Overloaded(StoryQAError):
@@ -31,46 +30,6 @@ class Overloaded(StoryQAError):
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-
-
-class BatchKey(NamedTuple):
-    """What may be read in one batch: work of one kind (``ANSWER`` or ``SEARCH``) for one reader."""
-
-    work: str
-    reader: str
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read.
-
-    ``on_found`` is called in the thread that runs the models with what was found for an ``ANSWER``, before
-    it is read; more than once where a batch is read again, never where the answer is known.
-    """
-
-    key: BatchKey
-    ask: Ask
-    version: str
-    tokens: int
-    on_found: Callable[[Searched], None] | None = field(default=None, compare=False)
-
-
-def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:
-    """The ``work`` that ``ask`` is, to the build of ``manifest``; searches share one key."""
-    key = BatchKey(ANSWER, ask.reader) if work == ANSWER else BatchKey(SEARCH, "")
-    return Task(key, ask, manifest.version, tokens_to_read(work, ask, manifest))
-
-
-def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
-    """About how many tokens the models will read: the question beside each passage, by their mean length.
-
-    A retriever reads as many as it says. A reader reads ``k`` passages, and those that the retriever read
-    are not read twice.
-    """
-    searched = retriever_class(ask.retriever).passages_read
-    passages = min(max(searched, ask.k if work == ANSWER else 0), manifest.counts.passages)
-    mean = manifest.counts.characters / max(1, manifest.counts.passages)
-    return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,25 +48,33 @@ class _Backlog:
 
     waiting: OrderedDict[QueuedTask, None] = field(default_factory=OrderedDict)
     tokens: int = 0
-    seconds_per_token: float = 0.0  # 0 as long as nothing is known
+    seconds_per_token: float = 0.0  # 0, as the next, as long as nothing is known
+    seconds_per_task: float = 0.0
 
     @property
-    def wait_s(self) -> float:
-        return self.tokens * self.seconds_per_token
+    def is_measured(self) -> bool:
+        return self.seconds_per_token > 0
+
+    def learn(self, tokens: int, tasks: int, seconds: float) -> None:
+        newest = _NEWEST if self.is_measured else 1.0
+        self.seconds_per_token += newest * (seconds / tokens - self.seconds_per_token)
+        self.seconds_per_task += newest * (seconds / tasks - self.seconds_per_task)
 
 
 class TaskQueue:
     """The tasks that wait, in an event loop.
 
-    At most ``most`` wait, and none is let in behind others that will take longer than
-    ``longest_wait_s``, as far as the batches so far tell.
+    At most ``most`` wait. None is let in behind others that will take longer than ``longest_wait_s``, or
+    where it would not be done well before ``deadline_s``, as far as the batches so far tell.
     """
 
-    def __init__(self, most: int, longest_wait_s: float) -> None:
+    def __init__(self, most: int, longest_wait_s: float, deadline_s: float = math.inf) -> None:
         self._most = most
         self._longest_wait_s = longest_wait_s
+        self._deadline_s = deadline_s
         self._backlogs: dict[BatchKey, _Backlog] = {}
-        self._busy_until = 0.0
+        self._in_hand: tuple[float, float] | None = None  # when it began, and what it is expected to take
+        self._coming, self._coming_s = 0, 0.0
         self._arrived = asyncio.Event()
         self._closed = False
 
@@ -120,20 +87,53 @@ class TaskQueue:
 
     def wait_s(self) -> float:
         """How long one more task would have to wait, the batch in hand included."""
-        in_hand = max(0.0, self._busy_until - asyncio.get_running_loop().time())
-        return in_hand + sum(backlog.wait_s for backlog in self._backlogs.values())
+        guess_s = self._slowest_task_s()
+        return self._in_hand_s() + sum(
+            backlog.tokens * backlog.seconds_per_token
+            if backlog.is_measured
+            else len(backlog.waiting) * guess_s
+            for backlog in self._backlogs.values()
+        )
+
+    def expected_s(self, tasks: Sequence[Task]) -> float:
+        """How long ``tasks`` will take; each of an unknown kind as long as one of the slowest known."""
+        guess_s = self._slowest_task_s()
+        backlogs = ((task, self._backlog(task.key)) for task in tasks)
+        return sum(
+            task.tokens * one.seconds_per_token if one.is_measured else guess_s for task, one in backlogs
+        )
+
+    def retry_after_s(self) -> int:
+        """When there may be room again, in whole seconds."""
+        return min(_LONGEST_RETRY_S, max(1, math.ceil(self.wait_s() / 2)))
+
+    @contextlib.contextmanager
+    def coming(self, keys: Sequence[BatchKey]) -> Iterator[None]:
+        """Around what makes tasks of ``keys``; raises ``Overloaded`` where they would find no room.
+
+        To know that before their books are opened makes refusing cheap. Those that others are making
+        count as if they waited.
+        """
+        seconds = sum(map(self._usual_s, keys))
+        ahead, wait_s = len(self) + self._coming, self.wait_s() + self._coming_s
+        too_many = ahead + len(keys) > self._most or (
+            ahead >= _MOST_UNMEASURED and not self._slowest_task_s()
+        )
+        if keys and (too_many or (ahead and wait_s > self._longest_wait_s)):
+            raise self._overloaded(ahead, wait_s)
+        self._coming += len(keys)
+        self._coming_s += seconds
+        try:
+            yield
+        finally:
+            self._coming -= len(keys)
+            self._coming_s -= seconds
 
     def put(self, tasks: Sequence[Task], context: object = None) -> list[QueuedTask]:
         """Let ``tasks`` wait, all or none; raises ``Overloaded`` where there is no room for them."""
         if self._closed:
             raise Overloaded("the service is being stopped; ask again in a few seconds", retry_after_s=2)
-        count, wait_s = len(self), self.wait_s()
-        if count + len(tasks) > self._most or (count and wait_s > self._longest_wait_s):
-            raise Overloaded(
-                f"{count:,} questions are waiting already, about {wait_s:.0f} s of work, and at most "
-                f"{self._most:,} and {self._longest_wait_s:g} s may; ask again in a few seconds",
-                retry_after_s=min(_LONGEST_RETRY_S, max(1, math.ceil(wait_s / 2))),
-            )
+        self._check_room(tasks)
         loop = asyncio.get_running_loop()
         entries = [QueuedTask(task, loop.time(), loop.create_future(), context) for task in tasks]
         for entry in entries:
@@ -142,6 +142,48 @@ class TaskQueue:
             backlog.tokens += entry.task.tokens
         self._arrived.set()
         return entries
+
+    def _check_room(self, tasks: Sequence[Task]) -> None:
+        count, wait_s, own_s = len(self), self.wait_s(), self.expected_s(tasks)
+        if len(tasks) > 1 and own_s > self._deadline_s:
+            raise Overloaded(
+                f"{len(tasks):,} questions take about {own_s:.0f} s here, and a request may take "
+                f"{self._deadline_s:g} s; ask fewer at once",
+                retry_after_s=_LONGEST_RETRY_S,
+            )
+        # However long one takes, it is let in where none waits: it could only be refused for ever.
+        too_many = count + len(tasks) > self._most
+        too_long = count > 0 and (wait_s > self._longest_wait_s or self._is_full_of_unmeasured(tasks))
+        too_late = wait_s > 0 and wait_s + own_s > self._deadline_s * _SHARE_OF_DEADLINE
+        if too_many or too_long or too_late:
+            raise self._overloaded(count, wait_s)
+
+    def _overloaded(self, count: int, wait_s: float) -> Overloaded:
+        retry_after_s = self.retry_after_s()
+        return Overloaded(
+            f"{count:,} questions are waiting already, with what is being read about {wait_s:.0f} s of "
+            f"work; ask again in {retry_after_s} s",
+            retry_after_s,
+        )
+
+    def _is_full_of_unmeasured(self, tasks: Sequence[Task]) -> bool:
+        backlogs = [self._backlog(key) for key in {task.key for task in tasks}]
+        return any(not one.is_measured and len(one.waiting) >= _MOST_UNMEASURED for one in backlogs)
+
+    def _usual_s(self, key: BatchKey) -> float:
+        """What a task of ``key`` takes on average; of an unknown kind as long as one of the slowest known."""
+        backlog = self._backlogs.get(key)  # which may hold names that no table has: they get no backlog
+        return backlog.seconds_per_task if backlog and backlog.is_measured else self._slowest_task_s()
+
+    def _slowest_task_s(self) -> float:
+        return max((backlog.seconds_per_task for backlog in self._backlogs.values()), default=0.0)
+
+    def _in_hand_s(self) -> float:
+        """What is left of the batch in hand; one that is late is expected to be as late again."""
+        if self._in_hand is None:
+            return 0.0
+        began, expected_s = self._in_hand
+        return abs(began + expected_s - asyncio.get_running_loop().time())
 
     def cancel(self, entries: Sequence[QueuedTask]) -> None:
         """Nobody waits for these any more; nothing to those that were taken."""
@@ -176,27 +218,26 @@ class TaskQueue:
         Fewer where those would take more than three seconds.
         """
         key = self.oldest_key()
-        backlog = self._backlogs[key]
-        if backlog.seconds_per_token:
-            tokens = min(tokens, int(_LONGEST_BATCH_S / backlog.seconds_per_token))
         batch: list[QueuedTask] = []
-        taken = 0
-        for entry in list(backlog.waiting):
-            if batch and taken + entry.task.tokens > tokens:
+        taken, expected_s = 0, 0.0
+        for entry in list(self._backlogs[key].waiting):
+            seconds = self.expected_s([entry.task])
+            if batch and (taken + entry.task.tokens > tokens or expected_s + seconds > _LONGEST_BATCH_S):
                 break
             self._remove(entry)
             batch.append(entry)
             taken += entry.task.tokens
-        self._busy_until = asyncio.get_running_loop().time() + taken * backlog.seconds_per_token
+            expected_s += seconds
+        self._in_hand = asyncio.get_running_loop().time(), expected_s
         return key, batch
 
-    def record_speed(self, key: BatchKey, tokens: int, seconds: float) -> None:
-        """A batch of ``tokens`` took so long: what waits under its key is expected to go as fast."""
-        backlog = self._backlog(key)
-        measured = seconds / max(1, tokens)
-        known = backlog.seconds_per_token
-        backlog.seconds_per_token = measured if not known else known + _NEWEST * (measured - known)
-        self._busy_until = 0.0
+    def batch_done(self) -> None:
+        """The batch in hand, if there is one, is done with."""
+        self._in_hand = None
+
+    def record_speed(self, key: BatchKey, *, tokens: int, tasks: int, seconds: float) -> None:
+        """``tasks`` of ``tokens`` in all took so long: what waits under ``key`` is expected to go as fast."""
+        self._backlog(key).learn(max(1, tokens), tasks, seconds)
 
     def _backlog(self, key: BatchKey) -> _Backlog:
         return self._backlogs.setdefault(key, _Backlog())

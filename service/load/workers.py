@@ -18,6 +18,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from service.app import create_app
+from service.load.connections import connection_options, most_connections
 from service.observing.logs import log_config
 from text.errors import StoryQAError
 
@@ -64,6 +65,7 @@ def _config(settings: Settings, app: object, *, factory: bool = False, workers: 
         timeout_graceful_shutdown=GRACE_S,
         timeout_worker_healthcheck=_HUNG_S,
         server_header=False,
+        **connection_options(most_connections(settings.most_connections)),
     )
 
 

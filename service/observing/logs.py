@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import Any
 
@@ -17,6 +18,12 @@ _FIELDS = {
     "correlation_id": "request_id",
     "exc_info": "exception",
 }
+_REPEATED = {
+    ("uvicorn.error", logging.WARNING),  # such as: Invalid HTTP request received
+    ("service.load.connections", logging.WARNING),
+    ("service.access.rate_limits", logging.WARNING),
+}
+_NO_FILES_LEFT = "socket.accept() out of system resource"  # asyncio's, once a second for as long as it lasts
 
 
 class _UtcTimes(logging.Formatter):
@@ -58,16 +65,51 @@ class JsonLineFormatter(JsonFormatter, _UtcTimes):
         return log_data
 
 
+class RepeatFilter(logging.Filter):
+    """Lets a line through once in ``every_s``, and with it how many like it there were in between.
+
+    It is for what any client can cause as often as it likes, connection by connection; all else goes through.
+    """
+
+    def __init__(self, every_s: float = 60.0) -> None:
+        super().__init__()
+        self._every_s = every_s
+        self._last: dict[tuple[str, str], tuple[float, int]] = {}  # when one went through, how many did not
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether ``record`` is written."""
+        message = str(record.msg)
+        if (record.name, record.levelno) not in _REPEATED and not message.startswith(_NO_FILES_LEFT):
+            return True
+        kind = record.name, message.partition("\n")[0]
+        now = time.monotonic()
+        last, dropped = self._last.get(kind, (-math.inf, 0))
+        if now - last < self._every_s:
+            self._last[kind] = last, dropped + 1
+            return False
+        self._last[kind] = now, 0
+        if dropped:
+            record.msg = f"{message} ({dropped} more like it since the last such line)"
+        return True
+
+
 def log_config(kind: str) -> dict[str, Any]:
     """What ``logging.config.dictConfig`` is given; ``kind`` is ``text`` or ``json``, on standard error."""
     formatter = {"text": TextFormatter, "json": JsonLineFormatter}[kind]
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request": {"()": "asgi_correlation_id.CorrelationIdFilter"}},
+        "filters": {
+            "request": {"()": "asgi_correlation_id.CorrelationIdFilter"},
+            "repeats": {"()": RepeatFilter},
+        },
         "formatters": {"chosen": {"()": formatter}},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "chosen", "filters": ["request"]}
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "chosen",
+                "filters": ["request", "repeats"],
+            }
         },
         "root": {"level": "WARNING", "handlers": ["stderr"]},
         "loggers": {
