@@ -278,7 +278,7 @@ def text(
     return TextOut(start=start, end=end, text=index.text(start, end))
 
 
-@router.get("/healthz", tags=["state"])
+@router.get("/healthz", response_model_exclude_none=True, tags=["state"])
 async def healthz() -> Health:
     """The process is alive."""
     return Health(status="ok")

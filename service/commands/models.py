@@ -60,11 +60,11 @@ def fetch(
 @app.command()
 def verify(name: Name, as_json: AsJson = False) -> None:
     """Check the SHA-256 of a backbone that is installed."""
-    from encoders.backbone import backbone_folder
+    from encoders.backbone import check_weights
 
     backbone = _named(name)
     with ProgressBars(f"reading {backbone.title}"):
-        backbone_folder(backbone)
+        check_weights(backbone, backbone.folder())
     _tell(backbone, as_json)
 
 
