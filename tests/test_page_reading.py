@@ -298,3 +298,20 @@ def test_the_strip_names_no_chapter_that_has_not_been_reached(page: Any) -> None
     names = page.locator("#strip button").evaluate_all("all => all.map(b => b.ariaLabel).join()")
     assert "The Storm" in names
     assert "The Bill" not in names
+
+
+def test_the_other_places_of_an_answer_can_be_looked_at(chromium: Any, tmp_path: Path) -> None:
+    said = ["Irene kept the key.", *["Nobody spoke of it for a whole year."] * 12, "It was Irene."]
+    store = IndexStore(tmp_path)
+    build_book(Book("key", "The Key", " ".join(said * 2), "key.txt"), BuildSettings(words=40), store)
+    served = browsing.settings(store).model_copy(update={"reader": "span"})
+    with running(create_app(served)) as url, browsing.visiting(chromium, url) as page:
+        page.goto("/#book=key")
+        page.locator("#question").fill("Who kept the key?")
+        page.keyboard.press("Enter")
+        also = page.locator(".also")
+        expect(also).to_contain_text("The same answer also stands at")
+        before = page.locator("figure figcaption .quiet").inner_text()
+        also.locator("button").last.click()
+        expect(page.locator("figure figcaption .quiet")).not_to_have_text(before)
+        expect(page.locator("figure mark")).to_have_text(page.locator(".said").inner_text())

@@ -64,6 +64,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
   const confidence = element("p", { className: "confidence" });
   const note = element("p", { className: "note" });
   const figure = element("figure");
+  const also = element("p", { className: "also quiet" });
   const others = element("ul", { className: "others" });
   const buttons = candidates.map((candidate) =>
     element(
@@ -87,8 +88,25 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     buttons.forEach((button, i) =>
       button.setAttribute("aria-pressed", String(candidates[i] === candidate)),
     );
-    onShow(candidate.evidence);
-    await showEvidence(figure, book, candidate.evidence, answer.passages, limit, onOpen);
+    const equal = candidate.also ?? []; // an answer that was kept by an older page has none
+    also.hidden = equal.length === 0;
+    also.replaceChildren(
+      "The same answer also stands at ",
+      ...equal.flatMap((evidence, i) => [
+        i > 0 ? ", " : "",
+        element(
+          "button",
+          { type: "button", className: "plain", onclick: () => show(evidence) },
+          percent(evidence.percent / 100),
+        ),
+      ]),
+      " of the book.",
+    );
+    await show(candidate.evidence);
+  };
+  const show = async (evidence) => {
+    onShow(evidence);
+    await showEvidence(figure, book, evidence, answer.passages, limit, onOpen);
   };
 
   into.replaceChildren(
@@ -97,6 +115,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     confidence,
     note,
     figure,
+    also,
     ...(buttons.length > 1 ? [element("h3", { className: "label" }, "Candidates"), others] : []),
     passagesRead(answer.passages, book, onOpen),
   );
