@@ -21,7 +21,7 @@ from server import problem, serving, wait_until_ready
 
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
-from service.app import Service
+from service.answering_service import Service
 from service.load.tasks import ANSWER
 from service.schemas import SearchRequest
 from service.settings import Settings

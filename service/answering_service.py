@@ -1,0 +1,176 @@
+"""What the calls of the service share: how a question becomes a task, is done in time, or is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+
+from answering.book_qa import Ask, BookQA, Searched
+from answering.open_books import manifests
+from indexing.errors import IndexMismatch, UnknownBook
+from readers import spec_of
+from service import problems
+from service.load.batching import Batcher
+from service.load.caching import AnswerCache
+from service.load.cancellation import run_while_connected
+from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task
+from service.observing import observer
+from service.observing.metrics import Metrics
+from service.observing.tracing import Tracer
+from service.schemas import AnswerRequest, AnswerResponse, SearchRequest
+from service.settings import Settings
+from text.errors import StoryQAError
+from text.registry import UnknownName
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+# Two, for what has been read lately is not read again.
+_WARMING = ("Who is the first to come into the house?", "Where do they go in the end, and why?")
+
+
+class Service:
+    """What the calls share: the settings, the object that answers, and how far it is with loading."""
+
+    def __init__(self, settings: Settings, shared_metrics: Path | None = None) -> None:
+        self.settings = settings
+        self.qa = BookQA.of(settings.configuration(), held=True)
+        tracer = None if settings.traces is None else Tracer(settings.traces)
+        self.observer = observer.Observer(Metrics(shared_metrics), tracer)
+        self.batcher = Batcher(
+            self.qa,
+            wait_s=settings.batch_wait_ms / 1000,
+            tokens=settings.batch_tokens,
+            most_waiting=settings.most_waiting,
+            longest_wait_s=settings.longest_wait_s,
+            deadline_s=settings.deadline_s,
+            cache=AnswerCache(settings.answer_cache_mb * 2**20),
+            hooks=self.observer,
+        )
+        self._allowed_readers = settings.allowed_readers()
+        self._allowed_retrievers = settings.allowed_retrievers()
+        self.missing: str | None = "the models are still being loaded"
+
+    async def warm(self) -> None:
+        """Load the default models in the thread that will run them; then the service is ready."""
+        began = time.perf_counter()
+        try:
+            await self.batcher.run(self.qa.warm, self.settings.retriever, self.settings.reader)
+            if spec_of(self.settings.reader).model != "remote":  # which is not asked for nothing
+                await self._learn_speed()
+        except Exception as error:
+            log.exception("the default models cannot be loaded")
+            self.missing = f"the default models cannot be loaded: {error}"
+        else:
+            log.info("ready after %.1f s", time.perf_counter() - began)
+            self.missing = None
+
+    async def _learn_speed(self) -> None:
+        """Answer about some book, so that it is known from the first question on how many can be answered."""
+
+        def tasks() -> list[Task]:
+            for manifest in manifests(self.qa.store)[0]:
+                asked = [SearchRequest(book_id=manifest.id, question=one) for one in _WARMING]
+                with contextlib.suppress(IndexMismatch, UnknownBook):  # damaged or removed; another will do
+                    return [self.task(ANSWER, one) for one in asked]
+            return []
+
+        made = await run_in_threadpool(tasks)
+        if made:
+            await self.batcher.measure(made)
+
+    def ask(self, request: SearchRequest) -> Ask:
+        """The request with the server's choices filled in; raises ``UnknownName`` for what is not allowed."""
+        given = request.model_dump(exclude_none=True)
+        ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
+        if ask.reader not in self._allowed_readers:
+            raise UnknownName("reader", ask.reader, self._allowed_readers)
+        if ask.retriever not in self._allowed_retrievers:
+            raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
+        return ask
+
+    def task(self, work: str, request: SearchRequest) -> Task:
+        """What is to be done for ``request``; raises ours for what cannot be answered."""
+        ask = self.ask(request)
+        self.qa.check(ask)
+        return make_task(work, ask, self.qa.open(ask.book_id).manifest)
+
+    def tasks(self, requests: Sequence[SearchRequest]) -> list[Task]:
+        """Answers to a list; raises ``BadItem`` for the first that cannot be given."""
+        tasks = []
+        for item, request in enumerate(requests):
+            try:
+                tasks.append(self.task(ANSWER, request))
+            except StoryQAError as error:
+                raise problems.BadItem(item, error) from error
+        return tasks
+
+    async def answers(
+        self, request: Request, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
+    ) -> list[AnswerResponse]:
+        """The answers to what was ``asked``, in time; see ``in_time``."""
+        known = len(asked) == 1 and self.ask(asked[0]) in self.batcher.cache
+        keys = [] if known else [self._key(ANSWER, one, one.reader) for one in asked]
+        answers = await self.in_time(request, keys, make, self.batcher.answer)
+        for cited in answers:
+            self.observer.metrics.answered(cited.answerable)
+        return [AnswerResponse.of(cited) for cited in answers]
+
+    async def answer(
+        self, request: Request, asked: AnswerRequest, on_found: Callable[[Searched], None] | None = None
+    ) -> AnswerResponse:
+        """The answer to what was ``asked``, likewise; ``on_found`` as a ``Task`` has it."""
+        [response] = await self.answers(
+            request, [asked], lambda: [replace(self.task(ANSWER, asked), on_found=on_found)]
+        )
+        return response
+
+    async def found(self, request: Request, asked: SearchRequest) -> Searched:
+        """What is found for what was ``asked``, in time; see ``in_time``."""
+        [searched] = await self.in_time(
+            request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
+        )
+        return searched
+
+    async def in_time(
+        self,
+        request: Request,
+        keys: Sequence[BatchKey],
+        make: Callable[[], Sequence[Task]],
+        do: Callable[[Sequence[Task]], Awaitable[Result]],
+    ) -> Result:
+        """What ``do`` makes of what ``make`` makes in a thread: while the client waits, before the deadline.
+
+        ``keys`` are those of the tasks that will need room. Raises ``Overloaded``, ``ClientDisconnected`` and
+        ``DeadlinePassed``. The body must have been read.
+        """
+
+        async def work() -> Result:
+            async with self.batcher.deadline():
+                with self.batcher.queue.coming(keys):
+                    # Shielded: a thread that opens a book cannot be stopped, but need not be waited for.
+                    tasks = await asyncio.shield(run_in_threadpool(make))
+                self.note(request, tasks)
+                return await do(tasks)
+
+        return await run_while_connected(request, work())
+
+    def _key(self, work: str, asked: SearchRequest, reader: str | None = "") -> BatchKey:
+        settings = self.settings
+        return BatchKey(
+            work, asked.retriever or settings.retriever, settings.reader if reader is None else reader
+        )
+
+    def note(self, request: Request, tasks: Sequence[Task]) -> None:
+        """Have the log tell what was asked, where the settings want it."""
+        if self.settings.log_questions:
+            request.state.logged = {"questions": [one.ask.question for one in tasks]}

@@ -1,0 +1,141 @@
+"""The calls about questions, books and the state of the service."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi.responses import Response
+
+from answering.ask import BadRequest
+from answering.open_books import manifests
+from service import answer_events, problems
+from service.answering_service import Service
+from service.book_schemas import BookDetails, BookOut, TextOut
+from service.json_bodies import JsonRoute
+from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
+from service.schemas import (
+    MOST_QUESTIONS,
+    AnswerRequest,
+    AnswerResponse,
+    Health,
+    SearchRequest,
+    SearchResponse,
+    Version,
+)
+from service.version import installed_version
+
+log = logging.getLogger(__name__)
+
+router = APIRouter(route_class=JsonRoute)
+
+
+def _service(request: Request) -> Service:
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service
+
+
+TheService = Annotated[Service, Depends(_service)]
+_FAILURES = (400, 404, 422, 500, 502, 503, 504)
+
+
+@router.post(
+    "/answer",
+    response_model=AnswerResponse,
+    responses=problems.responses(*_FAILURES) | {200: {"content": answer_events.documented()}},
+    tags=["questions"],
+)
+async def answer(asked: AnswerRequest, request: Request, service: TheService) -> AnswerResponse | Response:
+    """Answer one question and cite the place in the book.
+
+    With `Accept: text/event-stream` the answer comes in server-sent events: `found`, what `POST /search`
+    would answer, as soon as there are passages to read (left out where the answer is known already),
+    then `answer`, or `problem` where it fails from there on.
+    """
+    if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
+        events = answer_events.AnswerEvents()
+        return await events.response(service.answer(request, asked, events.on_found))
+    return await service.answer(request, asked)
+
+
+@router.post("/answers", responses=problems.responses(*_FAILURES), tags=["questions"])
+async def answers(
+    asked: Annotated[list[AnswerRequest], Body(min_length=1, max_length=MOST_QUESTIONS)],
+    request: Request,
+    service: TheService,
+) -> list[AnswerResponse]:
+    """Answer a list of questions, in order; none is answered where one of them cannot be."""
+    return await service.answers(request, asked, lambda: service.tasks(asked))
+
+
+@router.post("/search", responses=problems.responses(400, 404, 422, 500, 503, 504), tags=["questions"])
+async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
+    """The passages of a book that fit a question, best first."""
+    return SearchResponse.of(await service.found(request, asked))
+
+
+@router.get("/books", responses=problems.responses(500), tags=["books"])
+def books(service: TheService) -> list[BookOut]:
+    """Every book in the store whose index is whole."""
+    read, damaged = manifests(service.qa.store)
+    for error in damaged:
+        log.error("%s", error)
+    return [BookOut.of(manifest) for manifest in read]
+
+
+@router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])
+def book(book_id: str, service: TheService) -> BookDetails:
+    """One book: its chapters, and how it was indexed."""
+    return BookDetails.of(service.qa.store.manifest(book_id))
+
+
+@router.get("/books/{book_id}/text", responses=problems.responses(404, 422, 500), tags=["books"])
+def text(
+    book_id: str,
+    service: TheService,
+    start: Annotated[int, Query(ge=0, description="The first character.", examples=[10412])] = 0,
+    end: Annotated[
+        int | None,
+        Query(ge=1, description="One past the last; the book's end if left out.", examples=[10427]),
+    ] = None,
+) -> TextOut:
+    """A stretch of the book's text; offsets are Unicode code points."""
+    index = service.qa.open(book_id)
+    end = index.characters if end is None else end
+    if not start < end <= index.characters:
+        raise BadRequest(
+            "query/end" if start < index.characters else "query/start",
+            f"start {start} and end {end} do not bound a piece of {book_id!r}; "
+            f"wanted 0 <= start < end <= {index.characters}",
+        )
+    return TextOut(start=start, end=end, text=index.text(start, end))
+
+
+@router.get("/healthz", response_model_exclude_none=True, tags=["state"])
+async def healthz() -> Health:
+    """The process is alive."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=problems.responses(503), response_model_exclude_none=True, tags=["state"])
+async def readyz(request: Request, service: TheService) -> Health:
+    """The default models are loaded and questions are answered; `indexing` says why uploads must wait."""
+    not_ready = service.missing or service.batcher.trouble
+    if not_ready is not None:
+        raise problems.NotReady(not_ready)
+    return Health(status="ready", indexing=request.app.state.ingester.indexer.trouble)
+
+
+@router.get("/version", tags=["state"])
+async def version(service: TheService) -> Version:
+    """Which storyqa this is, and what it answers with where a question does not say."""
+    settings = service.settings
+    return Version(version=installed_version(), retriever=settings.retriever, reader=settings.reader)
+
+
+@router.get("/metrics", include_in_schema=False)
+def metrics(service: TheService) -> Response:
+    """What Prometheus wants to know."""
+    return Response(service.observer.metrics.exposition(), media_type=METRICS_TYPE)
