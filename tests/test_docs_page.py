@@ -53,7 +53,9 @@ def test_a_call_can_be_looked_up_and_tried_without_another_network(url: str) -> 
     with browsing.chromium() as chromium, browsing.visiting(chromium, url) as page:
         page.route("**/*", local_only)
         page.goto("/docs")
-        expect(page.locator(".opblock")).to_have_count(13)
+        paths = httpx.get(f"{url}/openapi.json").json()["paths"]
+        calls = sum(len(operations) for operations in paths.values())
+        expect(page.locator(".opblock")).to_have_count(calls)
         page.locator("#operations-books-book_books__book_id__get .opblock-summary-control").click()
         page.get_by_role("button", name="Try it out").click()
         page.get_by_placeholder("book_id").fill("lantern")

@@ -125,8 +125,8 @@ class CrossEncoderTask:
         if self._settings.frozen:
             rng = random.Random(f"{self._settings.seed}/{document.kind}/{document.name}/{question.text}")
         example = sample_example(document, question, self._sampling, rng)
-        chance = rng.random()
-        if example is None or chance >= self._settings.elsewhere + self._settings.renamed:
+        unanswerable = self._settings.elsewhere + self._settings.renamed
+        if example is None or not unanswerable or (chance := rng.random()) >= unanswerable:
             return example
         if chance < self._settings.elsewhere:
             return self._unanswerable.of_another_document(document, question, rng) or example
