@@ -53,7 +53,7 @@ def test_a_job_that_stands_still_for_too_long_fails_and_the_next_one_is_begun(
         until(lambda: jobs.get(stuck).finished)
         assert jobs.get(stuck).status == "failed"
         assert "made no progress" in (jobs.get(stuck).error or "")
-        assert not jobs.upload(stuck).exists()
+        until(lambda: not jobs.upload(stuck).exists())  # deleted right after it is told
         until(lambda: jobs.get(following).status != "queued")
     finally:
         indexer.close()
