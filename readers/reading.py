@@ -146,12 +146,13 @@ def _others(answer: Answer, places: Iterable[Span]) -> tuple[Span, ...]:
     own = answer.span or answer.support
     found = [] if own is None else [own]
     for place in places:
-        if not any(_overlap(place, other) for other in found):
+        if not any(overlap(place, other) for other in found):
             found.append(place)
     return tuple(found if own is None else found[1:])
 
 
-def _overlap(one: Span, other: Span) -> bool:
+def overlap(one: Span, other: Span) -> bool:
+    """Whether two spans of one reading share a character."""
     return one.passage == other.passage and one.start < other.end and other.start < one.end
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.cross_encoder import WEIGHTS, EncodedWindow, load_crossencoder
-from readers.reading import Answer, PassageEncoder, Ranker, Reading, Span, encode_readings, merged
+from readers.reading import Answer, PassageEncoder, Ranker, Reading, Span, encode_readings, merged, overlap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,9 +203,6 @@ def without_overlaps(order: Sequence[int], spans: Sequence[Span]) -> list[int]:
     chosen: list[int] = []
     for i in order:
         span = spans[i]
-        if all(
-            span.passage != other.passage or span.end <= other.start or other.end <= span.start
-            for other in (spans[c] for c in chosen)
-        ):
+        if not any(overlap(span, spans[other]) for other in chosen):
             chosen.append(i)
     return chosen
