@@ -21,7 +21,8 @@ class ReaderSpec(Spec):
     (``"remote"``: the same question may be answered otherwise next time), or ``"none"``. ``shipped`` where
     weights come with storyqa, so that the name alone opens them and answers tell their version; ``trained``
     where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
-    ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice).
+    ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
+    and ``cloze`` where it fills blanks and answers no other question.
     With the option ``oracle`` it is asked with the right answers and gives the best that its kind of answer
     can.
     """
@@ -31,6 +32,7 @@ class ReaderSpec(Spec):
     trained: bool = False
     ranks: bool = False
     candidates: bool = False
+    cloze: bool = False
     oracle: str | None = None
 
 

@@ -1,0 +1,177 @@
+"""A cloze as the readers that fill blanks take it, and what they have in common."""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from readers.reading import Answer, Ranker, Reading, Span
+from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place of the context that spells a candidate: its tokens ``first`` to ``last``, half-open."""
+
+    candidate: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """A reading whose question has one blank, by its tokens (``text.cloze``).
+
+    ``context`` has the lower-cased keys of all passages, ``passages`` the number of the passage that each of
+    these tokens is in, and ``places`` its offsets there. ``query`` has the keys of the question, ``BLANK`` at
+    ``blank``. ``spelled`` and ``query_spelled`` are the same tokens as they stand in the text, for models of
+    cased text. ``candidates`` are what to choose from.
+    """
+
+    reading: Reading
+    context: tuple[str, ...]
+    spelled: tuple[str, ...]
+    passages: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+    query: tuple[str, ...]
+    query_spelled: tuple[str, ...]
+    blank: int
+    candidates: tuple[str, ...]
+
+    @cached_property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The tokens' keys of each candidate."""
+        return tuple(tuple(token.key for token in cloze_tokens(one)) for one in self.candidates)
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Where the context spells a candidate, in story order; in one passage each, whatever its case."""
+        starting: dict[str, list[int]] = defaultdict(list)
+        for number, keys in enumerate(self.keys):
+            if keys:
+                starting[keys[0]].append(number)
+        found = []
+        for first, key in enumerate(self.context):
+            for number in starting.get(key, ()):
+                last = first + len(self.keys[number])
+                same = self.context[first:last] == self.keys[number]
+                if same and self.passages[first] == self.passages[last - 1]:
+                    found.append(Mention(number, first, last))
+        return tuple(found)
+
+    def span(self, mention: Mention) -> Span:
+        """The place of a mention in the reading."""
+        start, end = self.places[mention.first][0], self.places[mention.last - 1][1]
+        return Span(self.passages[mention.first], start, end)
+
+
+def parse_cloze(reading: Reading, candidates: Sequence[str]) -> Cloze:
+    """The cloze that a reading is; raises ``NotACloze`` where its question has no blank, or several."""
+    if find_blank(reading.question) is None:
+        raise NotACloze(
+            f"the question has no blank ({reading.question[:60]!r}); wanted one XXXXX, @placeholder or ____"
+        )
+    query = list(cloze_tokens(reading.question))
+    asked = [reading.question[start:end] for _, start, end in query]
+    found = [
+        (number, passage[start:end], key, start, end)
+        for number, passage in enumerate(reading.passages)
+        for key, start, end in cloze_tokens(passage)
+    ]
+    return Cloze(
+        reading,
+        context=tuple(key for _, _, key, _, _ in found),
+        spelled=tuple(text for _, text, _, _, _ in found),
+        passages=tuple(number for number, _, _, _, _ in found),
+        places=tuple((start, end) for _, _, _, start, end in found),
+        query=tuple(token.key for token in query),
+        query_spelled=tuple(asked),
+        blank=next(i for i, token in enumerate(query) if token.key == BLANK),
+        candidates=tuple(candidates),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a system makes of one cloze: per candidate a score, and per mention of it how much it says for it.
+
+    ``scores`` are larger for better candidates; where ``probable``, logarithms of what is proportional to
+    probabilities, so that their softmax is a confidence. ``weights`` are () where no mention plays a part:
+    then a candidate's first mention in the context is cited.
+    """
+
+    scores: Sequence[float]
+    weights: Sequence[float] = ()
+    probable: bool = False
+
+
+class ClozeReader(Ranker):
+    """Fills the blank with one of the candidates, and cites the mention that says most for it.
+
+    A subclass says in ``judge`` what each candidate scores. Candidates that score the same come in an order
+    drawn by chance, the same one whenever the same reading is read.
+    """
+
+    @abstractmethod
+    def judge(self, clozes: Sequence[Cloze]) -> list[Judged]:
+        """What each candidate of each cloze scores; every cloze has a context and candidates."""
+
+    def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
+        """See ``Reader.read``; raises ``NotACloze`` where a question has no blank, or several."""
+        if n_best < 1:
+            raise ValueError(f"n_best {n_best}; wanted at least 1")
+        answers: list[list[Answer]] = [[] for _ in readings]
+        clozes = {}
+        for i, reading in enumerate(readings):
+            cloze = parse_cloze(reading, reading.candidates)
+            if cloze.context and cloze.candidates:
+                clozes[i] = cloze
+        for (i, cloze), judged in zip(clozes.items(), self.judge(list(clozes.values())), strict=True):
+            answers[i] = _answers(cloze, judged, n_best)
+        return answers
+
+    def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
+        """See ``Ranker.rank``; 0 for each where there is nothing to read."""
+        cloze = parse_cloze(reading, candidates)
+        if not cloze.context or not candidates:
+            return [0.0] * len(candidates)
+        [judged] = self.judge([cloze])
+        return list(judged.scores)
+
+
+def _answers(cloze: Cloze, judged: Judged, n_best: int) -> list[Answer]:
+    rng = random.Random(repr((cloze.reading.question, cloze.reading.passages, cloze.candidates)))
+    chance = [rng.random() for _ in cloze.candidates]
+    order = sorted(range(len(cloze.candidates)), key=lambda i: (-judged.scores[i], chance[i]))
+    shares = _shares(judged)
+    found: list[Answer] = []
+    for i in order[:n_best]:
+        text, span = cloze.candidates[i], _cited(cloze, judged, i)
+        answer = Answer(text, float(judged.scores[i]), shares[i], None, span)
+        if span is not None and cloze.reading.passages[span.passage][span.start : span.end] == text:
+            answer = replace(answer, span=span, support=None)
+        found.append(answer)
+    return found
+
+
+def _cited(cloze: Cloze, judged: Judged, candidate: int) -> Span | None:
+    best, cited = -math.inf, None
+    weights = judged.weights or [0.0] * len(cloze.mentions)
+    for mention, weight in zip(cloze.mentions, weights, strict=True):
+        if mention.candidate == candidate and weight > best:
+            best, cited = weight, cloze.span(mention)
+    return cited
+
+
+def _shares(judged: Judged) -> list[float]:
+    """Per candidate its share of all: a probability, or for other scores one among the equal and better."""
+    if judged.probable:
+        top = max(judged.scores)
+        parts = [math.exp(score - top) for score in judged.scores]
+        return [part / math.fsum(parts) for part in parts]
+    return [1 / sum(other >= score for other in judged.scores) for score in judged.scores]
