@@ -28,9 +28,9 @@ class MissingTagger(ModelError):
 class Tagged:
     """One word: its part of speech (Penn Treebank), and the type of the named entity that it is in.
 
-    ``begins`` says that an entity begins here; ``entity`` is "" outside of any (spaCy's types:
-    PERSON, GPE, ...). ``lemma``, ``dependency`` and ``head``, a word's number in the sentence, are there where
-    the sentence was parsed, "" and -1 where it was not.
+    ``begins`` says that an entity begins here; ``entity`` is "" outside of any, else spaCy's type of it, such
+    as PERSON. ``lemma``, ``dependency`` and ``head``, a word's number in the sentence, are there where the
+    sentence was parsed, "" and -1 where it was not.
     """
 
     text: str
