@@ -8,14 +8,18 @@ from fractions import Fraction
 
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
+from text.cloze import NotACloze, find_blank
 from text.errors import StoryQAError
 
 LONGEST_QUESTION = 2000
+MOST_CANDIDATES = 100
+LONGEST_CANDIDATE = 200
 MOST_PASSAGES = 100
 MOST_ANSWERS = 20
 # The confidence from which an answer is taken for one: below it the book may not say.
 ANSWERABLE = 0.15
 
+_WORD = re.compile(r"\w")
 _BEFORE = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?)(?P<percent>%?)")
 
 
@@ -33,7 +37,9 @@ class Ask:
 
     ``k`` passages are read and at most ``n_best`` answers given. ``before`` is how far the reader
     has got, a character offset or a share of the book (``"40%"``): nothing after it is used.
-    ``reader`` is a name as ``open_reader`` takes it. Raises ``BadRequest``.
+    ``reader`` is a name as ``open_reader`` takes it. One blank (``XXXXX``, ``@placeholder``, ``____``) makes
+    the question a cloze, and ``candidates`` are the answers to choose from, to it or to any question. Raises
+    ``BadRequest``.
     """
 
     book_id: str
@@ -43,12 +49,21 @@ class Ask:
     reader: str = DEFAULT_READER
     n_best: int = 3
     before: int | str | None = None
+    candidates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_question(self.question)
+        _check_blank(self.question)
+        _check_candidates(self.candidates)
         _check_count("k", self.k, MOST_PASSAGES)
         _check_count("n_best", self.n_best, MOST_ANSWERS)
         before_offset(self.before, 0)
+
+    @property
+    def searched(self) -> str:
+        """What passages are searched for: the question without its blank."""
+        blank = find_blank(self.question)
+        return self.question if blank is None else self.question[: blank[0]] + self.question[blank[1] :]
 
 
 def check_question(question: str) -> str:
@@ -69,6 +84,31 @@ def check_question(question: str) -> str:
             f"the question holds half a surrogate pair at character {error.start}; wanted Unicode text",
         ) from None
     return question
+
+
+def _check_blank(question: str) -> None:
+    try:
+        blank = find_blank(question)
+    except NotACloze as error:
+        raise BadRequest("question", str(error)) from None
+    if blank is not None and not _WORD.search(question[: blank[0]] + question[blank[1] :]):
+        raise BadRequest("question", "the question is a blank alone; wanted words around it")
+
+
+def _check_candidates(candidates: tuple[str, ...]) -> None:
+    def refuse(message: str) -> BadRequest:
+        return BadRequest("candidates", message)
+
+    if candidates and not 2 <= len(candidates) <= MOST_CANDIDATES:
+        raise refuse(f"there are {len(candidates)} candidates; wanted none, or 2 to {MOST_CANDIDATES}")
+    for candidate in candidates:
+        if not candidate.strip() or len(candidate) > LONGEST_CANDIDATE:
+            raise refuse(f"{candidate[:20]!r} is a candidate; wanted 1 to {LONGEST_CANDIDATE} characters")
+        if not candidate.isprintable():  # nor half a surrogate pair, which no tokenizer takes
+            raise refuse(f"the candidate {candidate[:20]!r} holds a character that cannot be printed")
+    if len(set(candidates)) < len(candidates):
+        twice = next(one for one in candidates if candidates.count(one) > 1)
+        raise refuse(f"the candidate {twice[:20]!r} is given twice; wanted each once")
 
 
 def before_offset(before: int | str | None, characters: int) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from answering.ask import ANSWERABLE, Ask, before_offset
+from answering.ask import ANSWERABLE, Ask, BadRequest, before_offset
 from answering.citing import (
     Candidate,
     CitedAnswer,
@@ -25,10 +25,12 @@ from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from readers import spec_of
+from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, Reader, Reading
 from retrieval import RETRIEVERS
 from retrieval.hits import Hit, Retriever, Search
+from text.cloze import NotACloze
 from text.registry import check_name
 
 log = logging.getLogger(__name__)
@@ -133,10 +135,17 @@ class BookQA:
         return self._books.get(book_id).index
 
     def check(self, ask: Ask) -> None:
-        """Raise what the names in ``ask`` would raise, loading no model: ``UnknownBook``, ``UnknownName``."""
+        """Raise what the names in ``ask`` would raise, loading no model.
+
+        ``UnknownBook``, ``UnknownName``, and ``BadRequest`` where the reader cannot be asked such a question.
+        """
         self.open(ask.book_id)
         check_name("retriever", ask.retriever, RETRIEVERS)
         spec_of(ask.reader)
+        try:
+            check_reader(ask.reader, ask.question)
+        except NotACloze as error:
+            raise BadRequest("reader", str(error)) from None
 
     def reach(self, ask: Ask) -> None:
         """Raise ``EndpointError`` where the reader of ``ask`` asks a server that cannot be reached."""
@@ -216,7 +225,7 @@ class BookQA:
         begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
         for (book_id, name, k, before), members in groups.items():
             retriever = books[book_id].retriever(name)
-            search = retriever.begin([asks[i].question for i in members], k, before)
+            search = retriever.begin([asks[i].searched for i in members], k, before)
             begun[type(retriever)].append((members, search))
         stopwatch.end("search")
         hits: dict[int, list[Hit]] = {}
@@ -236,11 +245,12 @@ class BookQA:
         groups: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, one in enumerate(found):
             if one.reading.passages:
-                groups[one.ask.reader, one.ask.n_best].append(i)
+                groups[_reader_of(one.ask), one.ask.n_best].append(i)
         answers: list[list[Answer]] = [[] for _ in found]
         for (reader, n_best), members in groups.items():
             readings = [found[i].reading for i in members]
-            for i, of_one in zip(members, self._reader(reader).read(readings, n_best), strict=True):
+            answered = answers_to(reader, self._reader(reader), readings, n_best)
+            for i, of_one in zip(members, answered, strict=True):
                 answers[i] = of_one
         return answers
 
@@ -261,7 +271,8 @@ class BookQA:
         self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
     ) -> CitedAnswer:
         best = candidates[0] if candidates else Candidate("", 0.0, None)
-        weights = self._reader(found.ask.reader).version
+        reader = _reader_of(found.ask)
+        weights = self._reader(reader).version
         return CitedAnswer(
             text=best.text,
             confidence=best.confidence,
@@ -273,13 +284,17 @@ class BookQA:
             versions={
                 "index": found.index.version,
                 "retriever": found.ask.retriever,
-                "reader": found.ask.reader if weights is None else f"{found.ask.reader}@{weights}",
+                "reader": reader if weights is None else f"{reader}@{weights}",
             },
             timings_ms=timings_ms,
         )
 
     def _reader(self, name: str) -> Reader:
         return configured_reader(name, self._settings)
+
+
+def _reader_of(ask: Ask) -> str:
+    return reader_for(ask.reader, ask.question)
 
 
 def _batches(asks: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
@@ -291,6 +306,7 @@ def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) 
     reading = Reading(
         ask.question,
         tuple(index.text(hit.passage.start, hit.passage.end) for hit in read),
+        candidates=ask.candidates,
         encoded=tuple(hit.encoded for hit in read),
     )
     return Found(ask, index, before, _without_encoded(hits), _without_encoded(read), reading)

@@ -49,7 +49,7 @@ def tag(sentences: Iterable[Sequence[str]], parse: bool = False) -> Iterator[lis
     """
     from spacy.tokens import Doc
 
-    model = _load(parse)
+    model = load_tagger(parse)
     docs = (Doc(model.vocab, words=list(words)) for words in sentences)
     for doc in model.pipe(docs, batch_size=BATCH):
         yield [_tagged(doc, i, parse) for i in range(len(doc))]
@@ -64,7 +64,7 @@ def _tagged(doc: Doc, i: int, parse: bool) -> Tagged:
 
 
 @lru_cache(maxsize=2)
-def _load(parse: bool) -> Language:
+def load_tagger(parse: bool) -> Language:
     try:
         import spacy
 

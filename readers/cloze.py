@@ -6,11 +6,11 @@ import math
 import random
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from readers.reading import Answer, Ranker, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span, merged, overlap
 from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
 
 
@@ -149,14 +149,30 @@ def _answers(cloze: Cloze, judged: Judged, n_best: int) -> list[Answer]:
     chance = [rng.random() for _ in cloze.candidates]
     order = sorted(range(len(cloze.candidates)), key=lambda i: (-judged.scores[i], chance[i]))
     shares = _shares(judged)
+    return cited_once(
+        cloze.reading,
+        [(cloze.candidates[i], float(judged.scores[i]), shares[i], _cited(cloze, judged, i)) for i in order],
+        n_best,
+    )
+
+
+def cited_once(
+    reading: Reading, chosen: Iterable[tuple[str, float, float, Span | None]], n_best: int
+) -> list[Answer]:
+    """The first ``n_best`` of the candidates that differ, of text, score, confidence and place, as answers.
+
+    A place that spells the text as it is is its span; one that spells it otherwise, or lies in the span of a
+    better answer ("Ann" in "Ann Lee"), supports it.
+    """
     found: list[Answer] = []
-    for i in order[:n_best]:
-        text, span = cloze.candidates[i], _cited(cloze, judged, i)
-        answer = Answer(text, float(judged.scores[i]), shares[i], None, span)
-        if span is not None and cloze.reading.passages[span.passage][span.start : span.end] == text:
-            answer = replace(answer, span=span, support=None)
-        found.append(answer)
-    return found
+    for text, score, confidence, place in chosen:
+        span = place
+        if place is not None and reading.passages[place.passage][place.start : place.end] != text:
+            span = None
+        if span is not None and any(one.span and overlap(one.span, span) for one in found):
+            span = None
+        found.append(Answer(text, score, confidence, span, None if span else place))
+    return merged(found, n_best)
 
 
 def _cited(cloze: Cloze, judged: Judged, candidate: int) -> Span | None:

@@ -91,6 +91,8 @@ class Service:
     def ask(self, request: SearchRequest) -> Ask:
         """The request with the server's choices filled in; raises ``UnknownName`` for what is not allowed."""
         given = request.model_dump(exclude_none=True)
+        if "candidates" in given:
+            given["candidates"] = tuple(given["candidates"])
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         if ask.reader not in self._allowed_readers:
             raise UnknownName("reader", ask.reader, self._allowed_readers)

@@ -64,15 +64,23 @@ class Client:
         *,
         k: int | None = None,
         n_best: int | None = None,
+        candidates: Sequence[str] | None = None,
         before: int | str | None = None,
         retriever: str | None = None,
         reader: str | None = None,
     ) -> AnswerResponse:
-        """The answer to one question; what is left out is the service's choice."""
+        """The answer to one question, one of ``candidates``; what is left out is the service's choice."""
         return self._send(
             calls.answer(
                 calls.question(
-                    book_id, question, k=k, n_best=n_best, before=before, retriever=retriever, reader=reader
+                    book_id,
+                    question,
+                    k=k,
+                    n_best=n_best,
+                    candidates=candidates,
+                    before=before,
+                    retriever=retriever,
+                    reader=reader,
                 )
             )
         )

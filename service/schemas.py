@@ -6,7 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from answering.ask import LONGEST_QUESTION, MOST_ANSWERS, MOST_PASSAGES
+from answering.ask import (
+    LONGEST_CANDIDATE,
+    LONGEST_QUESTION,
+    MOST_ANSWERS,
+    MOST_CANDIDATES,
+    MOST_PASSAGES,
+)
 from answering.book_qa import CitedAnswer, Searched, passages_read
 from service.json_bodies import RequestBody
 
@@ -70,6 +76,13 @@ class AnswerRequest(SearchRequest):
         default=None, max_length=200, description="The server's own choice where left out."
     )
     n_best: int = Field(default=3, ge=1, le=MOST_ANSWERS, description="At most so many candidates.")
+    candidates: list[Annotated[str, Field(min_length=1, max_length=LONGEST_CANDIDATE)]] = Field(
+        default=[],
+        max_length=MOST_CANDIDATES,
+        description="The answers to choose from, where it is one of these. A question with a blank, `XXXXX`, "
+        "`@placeholder` or `____`, is answered by one of the names and nouns of the passages if left out.",
+        examples=[["the miller", "the ferryman"]],
+    )
 
 
 class EvidenceOut(BaseModel):

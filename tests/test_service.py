@@ -182,6 +182,16 @@ def test_paths_that_lead_nowhere_are_a_problem(client: httpx.Client, path: str) 
         ({"before": -5}, "/before"),
         ({"before": True}, "/before"),
         ({"before": ["40%"]}, "/before"),
+        ({"question": "the XXXXX and the ____"}, "/question"),
+        ({"question": "____?"}, "/question"),
+        ({"candidates": ["oil"]}, "/candidates"),
+        ({"candidates": ["oil", "oil"]}, "/candidates"),
+        ({"candidates": ["oil", " "]}, "/candidates"),
+        ({"candidates": ["oil", ""]}, "/candidates/1"),
+        ({"candidates": ["oil", "x" * 201]}, "/candidates/1"),
+        ({"candidates": ["oil", "\ud800"]}, "/candidates"),
+        ({"candidates": ["a" * n for n in range(1, 102)]}, "/candidates"),
+        ({"candidates": "oil"}, "/candidates"),
         ({"befor": 3}, "/befor"),
         ({"a/b~": 3}, "/a~1b~0"),
         ({"who\ud800": 3}, ""),
@@ -194,6 +204,24 @@ def test_a_request_that_is_wrong_is_a_problem_that_says_where(
     response = client.post("/answer", content=body, headers={"content-type": "application/json"})
     errors = problem(response, 422)["errors"]
     assert any(error["pointer"].startswith(pointer) for error in errors)
+
+
+def test_a_blank_is_filled_with_one_of_the_candidates_and_cites_where_the_book_has_it(
+    client: httpx.Client,
+) -> None:
+    asked = {
+        "book_id": "lantern",
+        "question": "Tobias brought her a jar of ____ from the city",
+        "candidates": ["bread", "blue oil"],
+        "reader": "overlap",
+    }
+    answer = client.post("/answer", json=asked).json()
+    assert answer["answer"] == "blue oil"
+    evidence = answer["evidence"]
+    assert shelf.LANTERN[evidence["start"] : evidence["end"]] == evidence["text"] == "blue oil"
+    assert [one["text"] for one in answer["candidates"]] == ["blue oil", "bread"]
+    free = client.post("/answer", json={k: v for k, v in asked.items() if k != "candidates"}).json()
+    assert free["answer"] in shelf.LANTERN
 
 
 @pytest.mark.parametrize("question", ["\0", "who\0 kept it?", "🜁?", "x" * 2000, "誰が灯台を守ったのか"])

@@ -57,11 +57,18 @@ def ask(
     retriever: RetrieverName = None,
     reader: ReaderName = None,
     n_best: Annotated[int, typer.Option("--n-best", help="How many answers to give.")] = 3,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option("--candidate", help="One of the answers to choose from; may be repeated."),
+    ] = None,
     before: Before = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from a book and show where in the book the answer stands.
+
+    A question with a blank, XXXXX or ____, is filled in: with a --candidate, or where there are none with a
+    name or noun of the passages.
 
     Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
     """
@@ -81,6 +88,7 @@ def ask(
             reader=reader or settings.reader,
             n_best=n_best,
             before=before,
+            candidates=tuple(candidate or ()),
         )
         qa.check(asked)
         qa.reach(asked)  # before the book is searched, which loads models
