@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evaluation.metrics.metric import METRICS, metrics_named
 from evaluation.published.figures import rows_beside
@@ -85,19 +85,59 @@ def plot_confidence(result: Mapping[str, Any], path: Path) -> None:
     reliability, risk = figure.subplots(1, 2)
     _draw_reliability(reliability, found)
     _draw_risk(risk, found)
+    reliability.set_xlim(0, 1)
+    risk.set_xlim(0, 1)
     for axis in (reliability, risk):
-        axis.set(xlim=(0, 1), ylim=(0, 1))
-        axis.set_axisbelow(True)
-        axis.grid(color="#e4e6ea", linewidth=0.8)
-        axis.tick_params(labelsize=8, length=0)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(fontsize=7, frameon=False, loc="upper left")
+        _finish(axis, "upper left")
     figure.suptitle(
         f"{title_of(result)}: {system_name(result)}\n"
         f"{result['questions']:,} questions; right is a {found['right_means']}",
         fontsize=10,
     )
     figure.savefig(path)
+
+
+def plot_choices(result: Mapping[str, Any], path: Path) -> None:
+    """Write a PNG of how right choices are, by confidence and by the length of what was read.
+
+    Precision at recall, and precision by length and up to a length (Hermann et al. 2015, figures 2 to 4).
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 4.4), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    by_recall, by_length = figure.subplots(1, 2)
+    recall, risks = zip(*result["confidence"]["curve"], strict=True)
+    by_recall.plot(recall, [1 - risk for risk in risks], color=_OURS, linewidth=1.6, label="precision")
+    by_recall.set_xlabel("recall: share of the questions answered, by confidence", fontsize=8)
+    by_recall.set_title("precision@recall", fontsize=10)
+    by_recall.set_xlim(0, 1)
+    parts = result["by_length"]
+    ends = [part["longest"] for part in parts]
+    by_length.plot(
+        ends, [part["right"] for part in parts], "o-", color=_OURS, markersize=4, label="by tenths"
+    )
+    by_length.plot(ends, [part["right_up_to"] for part in parts], color=_THEIRS, label="up to this length")
+    by_length.set_xlabel("words read", fontsize=8)
+    by_length.set_title("precision by length", fontsize=10)
+    for axis in (by_recall, by_length):
+        axis.set_ylabel("share right", fontsize=8)
+        _finish(axis, "lower left")
+    figure.suptitle(
+        f"{title_of(result)}: {system_name(result)}\n{result['questions']:,} questions", fontsize=10
+    )
+    figure.savefig(path)
+
+
+def _finish(axis: Axes, legend: Literal["upper left", "lower left"]) -> None:
+    """What all panels of shares have in common."""
+    axis.set_ylim(0, 1)
+    axis.set_axisbelow(True)
+    axis.grid(color="#e4e6ea", linewidth=0.8)
+    axis.tick_params(labelsize=8, length=0)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(fontsize=7, frameon=False, loc=legend)
 
 
 def _draw_reliability(axis: Axes, found: Mapping[str, Any]) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.metrics import calibration, meteor
+from evaluation.metrics.lengths import by_length
 from evaluation.metrics.metric import METRICS, RECALL_AT, RETRIEVAL_METRICS, metrics_named
 from evaluation.metrics.scoring import Interval, Scores, count, score
 from evaluation.predictions import Prediction
@@ -47,6 +50,7 @@ def outcome(
         **_nested(scores.values),
         "intervals": _nested(scores.intervals),
         "by_kind": _by_kind(benchmark, predictions, seed),
+        "by_length": _by_length(benchmark, predictions),
         "by_half": _by_half(benchmark, predictions, seed, counted, answerable),
         "confidence": _confidence(benchmark, predictions, seed, answerable)
         | calibration.drawn([p.confidence for p in predictions], _main_scores(benchmark, predictions)),
@@ -90,6 +94,16 @@ def _by_kind(benchmark: Benchmark, predictions: Sequence[Prediction], seed: int)
             "intervals": {name: _rounded(interval) for name, interval in scores.intervals.items()},
         }
     return result
+
+
+def _by_length(benchmark: Benchmark, predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """How right the choices are by the length of what was read, where there are candidates."""
+    if not benchmark.has_candidates:
+        return []
+    text = lru_cache(maxsize=2)(lambda id: benchmark.books[id]().text)
+    words = [sum(len(text(one.book)[s:e].split()) for s, e in one.passages) for one in predictions]
+    right = [value >= calibration.RIGHT for value in _main_scores(benchmark, predictions)]
+    return [asdict(part) for part in by_length(words, right)]
 
 
 def _by_half(

@@ -160,7 +160,10 @@ def test_choices_are_scored_by_accuracy_apart_by_kind_and_beside_chance(
     }
     assert "a choice by chance is right for 25.0% of the questions" in scores["notes"]
     assert "rouge_l" not in scores
-    assert (tmp_path / "out" / "scores.png").read_bytes().startswith(b"\x89PNG")
+    for picture in ("scores.png", "choices.png"):
+        assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
+    assert sum(part["questions"] for part in scores["by_length"]) == 12
+    assert scores["by_length"][-1]["right_up_to"] == pytest.approx(scores["accuracy"], abs=1e-6)
     assert run([*arguments, "--reader", "overlap"]) == 0
     assert "accuracy by kind of question: multiple" in capsys.readouterr().out
 

@@ -158,7 +158,7 @@ def _evaluate(
     mrr: bool | None = None,
 ) -> None:
     """Load, answer, score, and leave predictions, scores and plots; ``given`` are the loader's arguments."""
-    from evaluation.plots import plot, plot_confidence
+    from evaluation.plots import plot, plot_choices, plot_confidence
     from evaluation.report import outcome
     from evaluation.run import Options, evaluate
     from evaluation.tables import print_outcome
@@ -180,6 +180,8 @@ def _evaluate(
         )
         plot(result, benchmark.metrics, out / "scores.png")
         plot_confidence(result, out / "confidence.png")
+        if result["by_length"]:
+            plot_choices(result, out / "choices.png")
         progress("scoring", 1, 1)
     if as_json:
         print_json(result)
