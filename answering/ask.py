@@ -18,6 +18,8 @@ MOST_PASSAGES = 100
 MOST_ANSWERS = 20
 # The confidence from which an answer is taken for one: below it the book may not say.
 ANSWERABLE = 0.15
+# The confidence from which an answer is given for one, so that at most about a third of those are wrong.
+SURE = 0.65
 
 _WORD = re.compile(r"\w")
 _BEFORE = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?)(?P<percent>%?)")

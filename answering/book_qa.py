@@ -9,18 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from answering.ask import ANSWERABLE, Ask, BadRequest, before_offset
+from answering.ask import ANSWERABLE, SURE, Ask, BadRequest, before_offset
 from answering.citing import (
     Candidate,
     CitedAnswer,
     Evidence,
     PassageRead,
+    Verdict,
     also_evidence_of,
     evidence_of,
     passages_read,
 )
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.open_books import OpenBooks, configured_reader
+from answering.trust import Thresholds, doubt, doubted, refusal
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
@@ -100,9 +102,9 @@ class BookQA:
     ``answer_many`` is ``find``, ``read`` and ``cite`` in a row; each can be called, and timed, by
     itself. Books stay open, as many as ``open_bytes`` of index files hold, and a book that was indexed
     again is opened again. ``held`` reads them into memory and checks them, for a process that serves
-    longer than it can trust the disk. An answer is called answerable from the confidence ``answerable``
-    on. ``settings`` are those that ``open_reader`` is given for readers of a kind, such as the key for
-    ``chat``. The models are not guarded: call from one thread at a time.
+    longer than it can trust the disk. An answer may be one from the confidence ``answerable`` on, and is
+    called one from ``sure`` on. ``settings`` are those that ``open_reader`` is given for readers of a kind,
+    such as the key for ``chat``. The models are not guarded: call from one thread at a time.
     """
 
     def __init__(
@@ -112,11 +114,12 @@ class BookQA:
         open_bytes: int = OPEN_BYTES,
         held: bool = False,
         answerable: float = ANSWERABLE,
+        sure: float = SURE,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.store = store
         self._books = OpenBooks(store, open_bytes, held)
-        self._answerable = answerable
+        self._thresholds = Thresholds(answerable, sure)
         self._settings = settings or {}
 
     @classmethod
@@ -127,6 +130,7 @@ class BookQA:
             open_bytes=configuration.open_bytes,
             held=held,
             answerable=configuration.answerable,
+            sure=configuration.sure,
             settings=configuration.reader_settings,
         )
 
@@ -190,9 +194,15 @@ class BookQA:
         found = self.find(asks, stopwatch)
         if on_found is not None:
             on_found(_searched(found, stopwatch))
-        answers = self.read(found)
+        # What cannot be answered is not read.
+        asked = [one for one in found if refusal(one.ask) is None]
+        read = iter(self.read(asked))
+        answers = [next(read) if refusal(one.ask) is None else [] for one in found]
         stopwatch.end("read")
-        candidates = [self.cite(*pair) for pair in zip(found, answers, strict=True)]
+        candidates = [
+            doubted(self.cite(one, of_one), doubt(one.ask, one.index, one.before) if of_one else None)
+            for one, of_one in zip(found, answers, strict=True)
+        ]
         stopwatch.end("cite")
         timings_ms = stopwatch.timings_ms()
         return [self._cited(one, best, timings_ms) for one, best in zip(found, candidates, strict=True)]
@@ -270,13 +280,15 @@ class BookQA:
     def _cited(
         self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
     ) -> CitedAnswer:
-        best = candidates[0] if candidates else Candidate("", 0.0, None)
+        best = candidates[0] if candidates else Candidate("", 0.0, None, refusal(found.ask))
+        verdict: Verdict = self._thresholds.verdict(best.confidence) if candidates else "none"
         reader = _reader_of(found.ask)
         weights = self._reader(reader).version
         return CitedAnswer(
             text=best.text,
             confidence=best.confidence,
-            answerable=bool(candidates) and best.confidence >= self._answerable,
+            answerable=verdict != "none",
+            verdict=verdict,
             evidence=best.evidence,
             note=best.note,
             candidates=candidates,

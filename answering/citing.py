@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from indexing.book import Chapter, Passage
 from indexing.index import BookIndex
@@ -15,6 +16,10 @@ from text.sentences import sentence_spans
 
 # How far around an answer its sentence may reach, in characters.
 _REACH = 2000
+
+
+Verdict = Literal["answer", "maybe", "none"]
+"""What is said over an answer: that it is one, that it may be one, or that the book may not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +71,19 @@ class PassageRead:
 class CitedAnswer:
     """The best answer, with its place in the book.
 
-    Where there was nothing to read, ``text`` is empty, ``confidence`` 0 and ``evidence`` None.
-    ``answerable`` is False there, and where the confidence is so low that the book may not say; the
-    best guess is given all the same. ``note`` is the best candidate's. ``candidates`` are the best
-    answers, this one first; ``passages`` those read, in story order. ``versions`` names the index,
-    retriever and reader; ``timings_ms`` are the wall times of the steps (``book_qa.STEPS``) and their
-    ``total``, each of the whole batch the question was in.
+    Where there was nothing to read, or the question is of a kind that the reader cannot answer, ``text`` is
+    empty, ``confidence`` 0 and ``evidence`` None. ``verdict`` is what is said over it (``answering.trust``),
+    and ``answerable`` False where that is that the book may not say; the best guess is given all the same.
+    ``note`` is the best candidate's, or why there is none. ``candidates`` are the best answers, this one
+    first; ``passages`` those read, in story order. ``versions`` names the index, retriever and reader;
+    ``timings_ms`` are the wall times of the steps (``book_qa.STEPS``) and their ``total``, each of the whole
+    batch the question was in.
     """
 
     text: str
     confidence: float
     answerable: bool
+    verdict: Verdict
     evidence: Evidence | None
     note: str | None
     candidates: tuple[Candidate, ...]

@@ -22,7 +22,8 @@ class ReaderSpec(Spec):
     weights come with storyqa, so that the name alone opens them and answers tell their version; ``trained``
     where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
-    and ``cloze`` where it fills blanks and answers no other question.
+    and ``cloze`` where it fills blanks and answers no other question. ``any_kind`` where it can say yes or
+    no, describe and summarise, too.
     With the option ``oracle`` it is asked with the right answers and gives the best that its kind of answer
     can.
     """
@@ -33,6 +34,7 @@ class ReaderSpec(Spec):
     ranks: bool = False
     candidates: bool = False
     cloze: bool = False
+    any_kind: bool = False
     oracle: str | None = None
 
 
@@ -75,6 +77,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "sentence is cited",
         forms=("seq2seq:PATH_OR_NAME", "seq2seq:PATH_OR_NAME@beams=4"),
         ranks=True,
+        any_kind=True,
     ),
     ReaderSpec(
         "overlap",
@@ -91,6 +94,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "and cited",
         forms=("chat:BASE_URL@model=NAME",),
         model="remote",
+        any_kind=True,
     ),
     ReaderSpec(
         "ir-bleu1",

@@ -14,6 +14,7 @@ from answering.ask import (
     MOST_PASSAGES,
 )
 from answering.book_qa import CitedAnswer, Searched, passages_read
+from answering.citing import Verdict
 from service.json_bodies import RequestBody
 
 MOST_QUESTIONS = 256
@@ -133,6 +134,7 @@ class AnswerResponse(BaseModel):
             "answer": "under the stone",
             "confidence": 0.81,
             "answerable": True,
+            "verdict": "answer",
             "evidence": _EVIDENCE,
             "note": None,
             "candidates": [_CANDIDATE],
@@ -142,11 +144,17 @@ class AnswerResponse(BaseModel):
         }
     )
 
-    answer: str = Field(description="Empty where there was nothing to read.")
+    answer: str = Field(
+        description="Empty where there was nothing to read, or the reader cannot answer such a question."
+    )
     confidence: float = Field(description="0 to 1.")
     answerable: bool = Field(
         description="False where the confidence is so low that the passages read may not answer the "
         "question; `answer` is the best guess all the same."
+    )
+    verdict: Verdict = Field(
+        description="`answer` where most such answers are right, `maybe` where the passages should be looked "
+        "at, `none` where the book may not say, or the reader cannot answer such a question: see `note`."
     )
     evidence: EvidenceOut | None = Field(description="Null where nothing in the book supports the answer.")
     note: str | None = _NOTE
@@ -162,6 +170,7 @@ class AnswerResponse(BaseModel):
             answer=cited.text,
             confidence=cited.confidence,
             answerable=cited.answerable,
+            verdict=cited.verdict,
             note=cited.note,
             evidence=None if cited.evidence is None else EvidenceOut.model_validate(cited.evidence),
             candidates=[CandidateOut.model_validate(candidate) for candidate in cited.candidates],

@@ -10,7 +10,7 @@ import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from answering.ask import ANSWERABLE
+from answering.ask import ANSWERABLE, SURE
 from answering.configuration import Configuration
 from readers import DEFAULT_READER, READERS
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     )
     answerable: float = Field(
         default=ANSWERABLE, ge=0, le=1, description="the confidence below which the book may not say"
+    )
+    sure: float = Field(
+        default=SURE, ge=0, le=1, description="the confidence from which an answer is called one, not a maybe"
     )
     chat_key: SecretStr | None = Field(default=None, description="the key shown to every chat: endpoint")
     chat_timeout_s: float = Field(
@@ -133,6 +136,7 @@ class Settings(BaseSettings):
             cache=self.cache,
             open_bytes=self.open_mb * 2**20,
             answerable=self.answerable,
+            sure=self.sure,
             reader_settings={"chat": {"key": key, "timeout_s": self.chat_timeout_s}},
         )
 

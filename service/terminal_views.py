@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from answering.book_qa import CitedAnswer, Evidence, Found
 
 _HIGHLIGHT = "bold black on yellow"
+_ABOVE = {
+    "maybe": "Maybe:",
+    "none": "The passages read may not answer this; the best guess is:",
+}
 # Long work shows a bar only once it has proved to be long.
 _PATIENCE_S = 2.0
 
@@ -25,12 +29,13 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
     ``plain`` marks the answer in its sentence with asterisks, for output without colours.
     """
     lines = [Text(_one_line(question), style="bold"), Text()]
-    if cited.text and not cited.answerable:
-        lines.append(Text("The passages read may not answer this; the best guess is:", style="yellow"))
+    if cited.text and cited.verdict in _ABOVE:
+        lines.append(Text(_ABOVE[cited.verdict], style="yellow"))
     lines.append(_answer_line(cited.text, cited.confidence))
     lines += _note_lines(cited.note)
     if cited.evidence is None:
-        lines.append(Text("nothing in what was read supports an answer", style="dim"))
+        nothing = "nothing in what was read supports an answer"
+        lines.append(Text(nothing if cited.text or cited.note is None else _places_read(cited), style="dim"))
     else:
         lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence), style="dim")]
         lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also)]
@@ -44,6 +49,13 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
             lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
         lines += _also_lines(other.also, indent=6)
     return Panel(Group(*lines), padding=(0, 1))
+
+
+def _places_read(cited: CitedAnswer) -> str:
+    places = [
+        f"passage {one.number}" + (f" ({one.chapter})" if one.chapter else "") for one in cited.passages
+    ]
+    return f"what fits the question best: {', '.join(places)}" if places else "nothing fits the question"
 
 
 def _answer_line(text: str, confidence: float) -> Text:

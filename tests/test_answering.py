@@ -197,13 +197,16 @@ def test_answers_are_the_same_when_books_are_closed_for_others(shelf_store: Inde
 def test_an_answer_is_answerable_from_the_threshold_on_and_given_all_the_same(
     shelf_store: IndexStore,
 ) -> None:
-    plain = [untimed(cited) for cited in BookQA(shelf_store, answerable=0.0).answer_many(ASKS)]
+    plain = [untimed(cited) for cited in BookQA(shelf_store, answerable=0.0, sure=0.0).answer_many(ASKS)]
     assert all(cited.answerable for cited in plain)
+    assert all(cited.verdict == "answer" for cited in plain)
     threshold = sorted(cited.confidence for cited in plain)[5]
-    strict = [untimed(cited) for cited in BookQA(shelf_store, answerable=threshold).answer_many(ASKS)]
+    strict = [
+        untimed(cited) for cited in BookQA(shelf_store, answerable=threshold, sure=0.0).answer_many(ASKS)
+    ]
     assert [cited.answerable for cited in strict] == [cited.confidence >= threshold for cited in plain]
     assert {cited.answerable for cited in strict} == {True, False}
-    assert [replace(cited, answerable=True) for cited in strict] == plain
+    assert [replace(cited, answerable=True, verdict="answer") for cited in strict] == plain
 
 
 def test_nothing_read_is_not_answerable_whatever_the_threshold(shelf_store: IndexStore) -> None:

@@ -85,13 +85,19 @@ def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: 
     guess = "The passages read may not answer this; the best guess is:"
     asked = ("ask", *shelf.QUESTIONS[2], *QUICK)
     monkeypatch.setenv("STORYQA_ANSWERABLE", "0")
+    monkeypatch.setenv("STORYQA_SURE", "0")
     sure, told = storyqa(*asked), json.loads(storyqa(*asked, "--json"))
     monkeypatch.setenv("STORYQA_ANSWERABLE", "1")
     unsure, warned = storyqa(*asked), json.loads(storyqa(*asked, "--json"))
     assert guess not in sure
     assert [line for line in unsure.splitlines() if guess not in line] == sure.splitlines()
     assert (told["answerable"], warned["answerable"]) == (True, False)
+    assert (told["verdict"], warned["verdict"]) == ("answer", "none")
     assert warned["answer"] == told["answer"]
+    monkeypatch.setenv("STORYQA_ANSWERABLE", "0")
+    monkeypatch.setenv("STORYQA_SURE", "1")
+    assert "Maybe:" in storyqa(*asked)
+    assert json.loads(storyqa(*asked, "--json"))["verdict"] == "maybe"
     for wrong in ("1.1", "-0.1", "nan", "often"):
         monkeypatch.setenv("STORYQA_ANSWERABLE", wrong)
         assert f"STORYQA_ANSWERABLE is '{wrong}'" in storyqa(*asked, code=2)

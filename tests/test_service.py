@@ -38,6 +38,7 @@ def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
         "answer",
         "confidence",
         "answerable",
+        "verdict",
         "evidence",
         "note",
         "candidates",
@@ -66,7 +67,9 @@ def test_an_answer_below_the_threshold_is_given_and_called_not_answerable(
         answer = strict.post("/answer", json=ASKED[2]).json()
     assert (plain["answerable"], answer["answerable"]) == (True, False)
     assert answer["answer"]
-    assert answer | {"answerable": True, "timings_ms": None} == plain | {"timings_ms": None}
+    assert answer["verdict"] == "none"
+    same = {"answerable": True, "verdict": plain["verdict"], "timings_ms": None}
+    assert answer | same == plain | {"timings_ms": None}
 
 
 def test_a_list_of_questions_is_answered_in_its_order(client: httpx.Client) -> None:

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { element, length, renderText } from "./text.js";
-import { confidenceInWords, count, percent } from "./words.js";
+import { HEADINGS, confidenceInWords, count, percent } from "./words.js";
 
 // How much of the book is shown around the passage, in characters.
 const CONTEXT = 400;
@@ -53,13 +53,17 @@ const placeOf = (passage, book) =>
  */
 export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) {
   if (answer.candidates.length === 0) {
+    const nothing = answer.note
+      ? `${answer.note[0].toUpperCase()}${answer.note.slice(1)}.`
+      : "There is nothing to read before that place in the book.";
     into.replaceChildren(
-      element("p", { className: "nothing" }, "There is nothing to read before that place in the book."),
+      element("p", { className: "nothing" }, nothing),
+      ...(answer.passages.length ? [passagesRead(answer.passages, book, onOpen)] : []),
     );
     return;
   }
   const candidates = answer.candidates.filter((candidate, i) => i === 0 || candidate.confidence >= LEAST);
-  const heading = answer.answerable ? "Answer" : "The book may not say; the best guess";
+  const heading = HEADINGS[answer.verdict];
   const said = element("p", { className: "said" });
   const confidence = element("p", { className: "confidence" });
   const note = element("p", { className: "note" });
@@ -119,7 +123,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     ...(buttons.length > 1 ? [element("h3", { className: "label" }, "Candidates"), others] : []),
     passagesRead(answer.passages, book, onOpen),
   );
-  into.classList.toggle("unsure", !answer.answerable);
+  into.classList.toggle("unsure", answer.verdict !== "answer");
   await choose(candidates[0]);
 }
 

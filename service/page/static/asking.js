@@ -2,7 +2,7 @@
 
 import { showAnswer, showFound } from "./answer.js";
 import * as api from "./api.js";
-import { confidenceInWords, count } from "./words.js";
+import { HEADINGS, confidenceInWords, count } from "./words.js";
 
 const CANDIDATES = 5;
 
@@ -37,8 +37,7 @@ export async function ask({ book, question, read, limit, signal, into, strip, st
   return answer;
 }
 
-function inWords({ answer, answerable, candidates, confidence }) {
-  if (candidates.length === 0) return "";
-  const kind = answerable ? "Answer" : "The book may not say; the best guess";
-  return `${kind}: ${answer}. ${confidenceInWords(confidence)}.`;
+function inWords({ answer, verdict, candidates, confidence, note }) {
+  if (candidates.length === 0) return note ?? "";
+  return `${HEADINGS[verdict]}: ${answer}. ${confidenceInWords(confidence)}.`;
 }

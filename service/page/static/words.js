@@ -32,3 +32,6 @@ export function chapterAt(chapters, at) {
   const holding = chapters.filter((chapter) => chapter.start <= at && at < chapter.end);
   return holding.length === 0 ? null : holding[holding.length - 1].title;
 }
+
+/** What stands over an answer, by the verdict on it. */
+export const HEADINGS = { answer: "Answer", maybe: "Maybe", none: "The book may not say; the best guess" };

@@ -1,0 +1,158 @@
+"""What a question asks for, told by its words: a person, a reason, yes or no, a summary, ..."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from text.tokens import tokens
+
+
+class Kind(StrEnum):
+    """What has to be answered."""
+
+    WHO = "who"
+    WHERE = "where"
+    WHEN = "when"
+    WHY = "why"
+    HOW_MANY = "how many"
+    HOW = "how"
+    YES_NO = "yes or no"
+    DESCRIBE = "describe"
+    SUMMARISE = "summarise"
+    WHAT = "what"
+    OTHER = "other"
+
+
+_OF_WORD = {
+    "who": Kind.WHO,
+    "whom": Kind.WHO,
+    "whose": Kind.WHO,
+    "where": Kind.WHERE,
+    "when": Kind.WHEN,
+    "why": Kind.WHY,
+    "how": Kind.HOW,
+    "what": Kind.WHAT,
+    "which": Kind.WHAT,
+}
+_AMOUNTS = frozenset({"many", "much", "old", "long", "far", "often", "tall", "big", "large", "high", "deep"})
+_AUXILIARIES = frozenset(
+    {"am", "is", "are", "was", "were", "do", "does", "did", "has", "have", "had"}
+    | {"can", "could", "will", "would", "shall", "should", "may", "might", "must"}
+)
+_PERSON_NOUNS = frozenset({"name", "person", "man", "woman", "boy", "girl", "character"})
+_SUMMARIES = re.compile(
+    r"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|what happens? (?:in|at) (?:the|this) (?:book|story|novel|"
+    r"chapter|end|play)|what (?:is|was) (?:the|this) (?:book|story|novel|play|chapter|tale) about|"
+    r"how (?:does|did) (?:it|the (?:book|story|novel|play)) (?:all )?(?:end|finish))\b",
+    re.I,
+)
+_DESCRIPTIONS = re.compile(
+    r"(?:(?:and|so|please|can you|could you|would you) )*"
+    r"(?:(?:describe|explain|compare|tell (?:me|us) (?:more )?about)\b.*|"
+    r"(?:what|who) (?:is|was|are|were) .+ like|"
+    r"what do(?: we|es (?:one|the reader)) (?:know|learn) (?:about|of) .*)",
+    re.I | re.S,
+)
+_OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
+
+
+def question_kind(question: str) -> Kind:
+    """The kind of a question, by its first word that tells one."""
+    if _SUMMARIES.search(question):
+        return Kind.SUMMARISE
+    if _DESCRIPTIONS.fullmatch(question.strip(" ?!.")):
+        return Kind.DESCRIBE
+    keys = [token.key for token in tokens(question)]
+    while keys and keys[0] in _OPENERS:
+        del keys[0]
+    if keys and keys[0] in _AUXILIARIES:
+        return Kind.OTHER if "or" in keys else Kind.YES_NO
+    # "In which year ...", "When they met, who ...": the word that asks need not be the first.
+    asking = [
+        at for at, key in enumerate(keys) if key in _OF_WORD and (at == 0 or not _is_relative(keys, at))
+    ]
+    if not asking:
+        return Kind.OTHER
+    after_clause = [at for at in asking if at and keys[at - 1] == ","]
+    at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
+    return _refined(_OF_WORD[keys[at]], keys[at + 1 :])
+
+
+def _is_relative(keys: list[str], at: int) -> bool:
+    """Whether the word begins a clause about what stands before it: "the man who laughed"."""
+    return keys[at - 1] != "," and keys[at - 1] not in _PREPOSITIONS
+
+
+def _refined(kind: Kind, rest: list[str]) -> Kind:
+    if kind == Kind.HOW and rest and rest[0] in _AMOUNTS:
+        return Kind.HOW_MANY
+    if kind == Kind.HOW and rest[:1] == ["come"]:
+        return Kind.WHY
+    if kind == Kind.WHAT and rest:
+        if "for" in rest[-2:] and rest[0] in _AUXILIARIES:
+            return Kind.WHY
+        if rest[0] in {"time", "year", "day", "month", "season", "date"}:
+            return Kind.WHEN
+        if rest[0] in {"place", "city", "town", "country"}:
+            return Kind.WHERE
+        if rest[0] in _PERSON_NOUNS - {"name"}:
+            return Kind.WHO
+    return kind
+
+
+_SUBJECTS = frozenset({"he", "she", "they"})
+_OBJECTS = frozenset({"him", "them"})
+_POSSESSIVES = frozenset({"his", "their", "hers", "theirs"})
+_PRONOUNS = _SUBJECTS | _OBJECTS | _POSSESSIVES | {"her", "it"}
+_PREPOSITIONS = frozenset({"in", "at", "on", "to", "by", "for", "from", "with", "of", "until", "and", "when"})
+_DETERMINERS = frozenset(
+    {"the", "a", "an", "this", "that", "these", "those", "my", "our", "your", "every", "each"}
+)
+_ASKING = frozenset({"who", "whom", "whose", "which", "what"})
+_BARE = re.compile(
+    r"(?:and |but |so |then )*(?:why|how|how so|how come|why not|what|who|when|where|what else|who else|"
+    r"what then|what next|then|what happen(?:s|ed) (?:next|then|after that)|go on|(?:tell me )?more|really)",
+    re.I,
+)
+
+
+def needs_conversation(question: str) -> bool:
+    """Whether a question is about something said before: a pronoun without its noun, or "And then?"."""
+    bare = question.strip().rstrip("?!. ")
+    if _BARE.fullmatch(bare):
+        return True
+    found = list(tokens(question))
+    keys = [token.key for token in found]
+    named = False
+    for at, token in enumerate(found):
+        following = "".join(keys[at + 1 : at + 2])
+        capital = question[token.start].isupper() and token.key != "i"
+        named = (
+            named
+            or (capital and (at > 0 or not opens_question(token.key)))
+            or (token.key in _DETERMINERS and following.isalpha())
+            or (following == "s" and not opens_question(token.key))  # "mistress's"
+        )
+        if not named and _is_open_pronoun(keys, at):
+            return True
+    return False
+
+
+def opens_question(key: str) -> bool:
+    """Whether a first word is one that questions begin with, whose capital makes it no name."""
+    return key in _OF_WORD or key in _AUXILIARIES or key in _OPENERS or key in _PRONOUNS
+
+
+def _is_open_pronoun(keys: Sequence[str], at: int) -> bool:
+    """Whether the word is a pronoun that stands for nothing in the question."""
+    key, following = keys[at], "".join(keys[at + 1 : at + 2])
+    asked = not _ASKING.isdisjoint(keys[:at])
+    if key in _SUBJECTS or key in _OBJECTS:
+        return True
+    if key == "her":  # "Who lost her hat?" says whose; "Who saw her?" does not
+        return not (asked and following.isalpha() and following not in _PREPOSITIONS)
+    if key in _POSSESSIVES:
+        return not asked
+    return key == "it" and len(keys) <= 5 and following in {"", "?", "about", "for"}
