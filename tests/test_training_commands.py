@@ -20,7 +20,18 @@ from training.objectives import OBJECTIVES
 SETTINGS = {name: spec.settings for name, spec in OBJECTIVES.items() if spec.settings}
 # What checkpoints of older versions have recorded: a run is gone on with only where its record is equal.
 READING = (
-    *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "mctest", "elsewhere", "renamed"),
+    *(
+        "seed",
+        "backbone",
+        "fairytales",
+        "summaries",
+        "stories",
+        "articles",
+        "mctest",
+        "clozes",
+        "elsewhere",
+        "renamed",
+    ),
     *(
         "rate",
         "decoder_rate",

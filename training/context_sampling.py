@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from text.spans import overlaps
+from training.corpora.clozes import CLOZES
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
@@ -65,6 +66,10 @@ def sample_example(
         if sampling.distractors and rng.random() < DISTRACTED_SHARE:
             others = _hard_negatives(document, question, right, rng)
         return _of_passages(document, question, right, others[:1], sampling)
+    if document.kind == CLOZES:
+        right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)]
+        others = [n for n in range(len(document.passages)) if n not in right] if sampling.distractors else []
+        return _of_passages(document, question, right, others, sampling)
     right = distant_gold(document, question)
     others = _hard_negatives(document, question, right, rng)[:2] if sampling.distractors else []
     return _of_passages(document, question, right, others, sampling) if right else None

@@ -70,6 +70,11 @@ class Task(Protocol[Batch]):
         ...
 
 
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not 0 or none: one that a run is older than is neither."""
+    return {name: value for name, value in settings.items() if value}
+
+
 Trainable = TypeVar("Trainable", bound=Task[Any])
 
 
@@ -214,7 +219,7 @@ class Trainer(Generic[Trainable]):
             return False
         with safe_open(self.checkpoint, "pt") as file:
             info = file.metadata()
-        if json.loads(info["settings"]) != json.loads(json.dumps(self.task.settings)):
+        if _set(json.loads(info["settings"])) != _set(json.loads(json.dumps(self.task.settings))):
             raise RunExists(
                 f"{self.checkpoint} was trained with {info['settings']}; "
                 "give the same options or another --out"

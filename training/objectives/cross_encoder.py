@@ -23,6 +23,7 @@ from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from readers.default.pointer_generator import PointerDecoder
 from training.adaptation import TrainableBackbone
 from training.context_sampling import Example, Sampling, sample_example
+from training.corpora import clozes
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
 from training.export import Provenance, Trained, load_start, save_weights, write_card
 from training.invocation import Invocation
@@ -42,6 +43,16 @@ Start = Annotated[
     Path | None,
     typer.Option(exists=True, file_okay=False, help="The folder of a run whose weights to begin with."),
 ]
+
+Cloze = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="A folder of the Children's Book Test, or of books, whose clozes are learnt before all else.",
+    ),
+]
+CLOZES_FIRST = 20_000  # where --clozes does not say
 
 
 class CrossEncoderTask:
@@ -251,9 +262,14 @@ def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | No
     return decoder
 
 
-def train(run: Invocation, settings: CrossEncoderSettings, *, start: Start = None) -> Trained:
+def train(
+    run: Invocation, settings: CrossEncoderSettings, *, start: Start = None, cloze: Cloze = None
+) -> Trained:
     """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
     corpus = run.corpus()
+    if cloze is not None:
+        settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)
+        corpus = replace(corpus, train=(*corpus.train, *clozes.load(cloze, settings.clozes)))
     began = load_start(start)
     settings = replace(settings, start=began.sha256)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder)

@@ -11,6 +11,7 @@ import torch
 from encoders.windows import Window
 from readers.default.pointer_generator import answer_tokens
 from training.context_sampling import Example
+from training.corpora.clozes import CLOZES
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
@@ -41,7 +42,9 @@ def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple
     rng.shuffle(articles)
     order += articles[: settings.articles]
     rng.shuffle(order)
-    return order[: settings.examples]
+    clozes = list(iter_questions(corpus.of(CLOZES)))
+    rng.shuffle(clozes)
+    return (clozes[: settings.clozes] + order)[: settings.examples]
 
 
 def _paragraph_words(document: Document, question: LabelledQuestion) -> int:

@@ -15,6 +15,7 @@ Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's s
 Stories = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's full stories.")]
 Articles = Annotated[int, typer.Option(min=0, help="How many questions of SQuAD to see.")]
 Mctest = Annotated[int, typer.Option(min=0, help="Passes over MCTest.")]
+Clozes = Annotated[int, typer.Option(min=0, help="How many clozes of --cloze to see before all else.")]
 Rate = Annotated[float, typer.Option(help="The highest learning rate.")]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
@@ -24,11 +25,11 @@ class CrossEncoderSettings:
     """What a run depends on, beside its data.
 
     ``fairytales``, ``summaries`` and ``stories`` say how often a question of each kind is seen,
-    ``articles`` how many of SQuAD's are; of ``elsewhere`` and ``renamed`` shares of them the question is
-    asked of another document, or a name in it replaced. The weights are those of the losses, 0 leaves one
-    out. ``rank`` is that of adapters beside the encoder's layers, 0 trains the layers themselves, and
-    ``frozen`` none of the encoder. ``start`` is the SHA-256 of the weights that the run began with.
-    ``examples`` ends the run after so many.
+    ``articles`` how many of SQuAD's are, and ``clozes`` how many clozes come before them all; of
+    ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
+    replaced. The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
+    encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
+    SHA-256 of the weights that the run began with. ``examples`` ends the run after so many.
     """
 
     seed: Seed = 13
@@ -38,6 +39,7 @@ class CrossEncoderSettings:
     stories: Stories = 1
     articles: Articles = 2_500
     mctest: Mctest = 1
+    clozes: Clozes = 0
     elsewhere: float = 0.0
     renamed: float = 0.0
     rate: Rate = 6e-5
