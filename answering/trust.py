@@ -9,8 +9,8 @@ from answering.ask import Ask
 from answering.citing import Candidate, Verdict
 from indexing.index import BookIndex
 from readers import spec_of
+from text.asked_names import names_in, unmentioned
 from text.cloze import find_blank
-from text.names import names_in, unmentioned
 from text.question_kinds import Kind, needs_conversation, question_kind
 
 UNMENTIONED = 0.25  # of the confidence is left where the book never mentions whom the question is about

@@ -142,13 +142,13 @@ def _system(
     from answering.book_qa import BookQA
     from indexing.store import IndexStore
 
-    _index(benchmark, list(dict.fromkeys(question.book for question in questions)), store, progress)
+    index_books(benchmark, list(dict.fromkeys(question.book for question in questions)), store, progress)
     qa = BookQA(IndexStore(store), settings=options.reader_settings)
     return RetrievedPassages(qa, options.retriever, options.reader, reader, options.k, story_answers)
 
 
-def _index(benchmark: Benchmark, ids: Sequence[str], folder: Path, progress: Progress) -> None:
-    """Index the books that the store does not have as they are; what is built stays when this is stopped."""
+def index_books(benchmark: Benchmark, ids: Sequence[str], folder: Path, progress: Progress) -> None:
+    """Index the books that the store ``folder`` does not have; what is built stays when this is stopped."""
     from indexing.build import BookTask
     from indexing.build_many import build_many
     from indexing.manifest import BuildSettings

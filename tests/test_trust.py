@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from answering.book_qa import Ask, BookQA
 from answering.trust import UNMENTIONED, Thresholds
 from indexing.store import IndexStore
-from text.names import names_in, unmentioned
+from text.asked_names import names_in, unmentioned
 from text.question_kinds import Kind, needs_conversation, question_kind
 
 KINDS = {

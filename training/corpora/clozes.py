@@ -7,7 +7,6 @@ from pathlib import Path
 
 from evaluation.benchmarks import cbt
 from evaluation.benchmarks.benchmark import Place, Question
-from evaluation.cloze.blanked_words import CLASSES
 from indexing.passages import split
 from text.cloze import cloze_tokens
 from training.corpora.corpus import Document, LabelledQuestion
@@ -21,7 +20,7 @@ def load(folder: Path, count: int) -> list[Document]:
 
     The places known to hold the answer are those that spell it. Raises ``DataError`` as the benchmark.
     """
-    benchmark = cbt.load(folder, "train", count=-(-count // len(CLASSES)))
+    benchmark = cbt.load(folder, "train", count=-(-count // (len(cbt.SETTINGS) - 1)))
     return [_document(question, benchmark.books[question.book]().text) for question in benchmark.questions]
 
 

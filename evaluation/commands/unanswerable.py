@@ -1,0 +1,107 @@
+"""``storyqa evaluate unanswerable``: is it noticed that a book does not answer a question?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluation.benchmarks import BENCHMARKS
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SETTING = "stories"
+ASKED = tuple(name for name, spec in BENCHMARKS.items() if spec.searched and SETTING in spec.settings)
+
+
+def unanswerable(
+    context: typer.Context,
+    benchmark: Annotated[str, typer.Option("--benchmark", help=f"Whose questions: {' or '.join(ASKED)}.")],
+    data: Annotated[Path, typer.Option("--data", help="The folder of the data set.")],
+    split: Annotated[
+        str | None, typer.Option("--split", help="By default its first.", show_default=False)
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Only the stories that training holds out: to choose by.")
+    ] = False,
+    reader: Annotated[str, typer.Option("--reader", help="As for the benchmark.")] = DEFAULT_READER,
+    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmark.")] = DEFAULT_RETRIEVER,
+    k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
+    limit: Annotated[int | None, typer.Option("--limit", help="Change so many questions only.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For what is drawn.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A file for every answer, as JSON.", show_default=False)
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+) -> None:
+    """Ask real questions of the wrong book, and with names replaced, beside the same questions unchanged."""
+    from evaluation.metrics.overlap import require_extra
+    from evaluation.unanswerable import describe, measure
+    from terminal.output import console, print_json
+    from terminal.progress import ProgressBars
+    from text.registry import check_name
+
+    require_extra()
+    check_name("benchmark", benchmark, ASKED)
+    spec, configuration = BENCHMARKS[benchmark], context.obj()
+    given: dict[str, Any] = {"held_out": held_out}
+    loaded = spec.load(data, split=split or spec.splits[0], setting=SETTING, **given)
+    with ProgressBars() as progress:
+        outcomes = measure(
+            loaded,
+            configuration,
+            store or configuration.cache / "evaluation",
+            retriever,
+            reader,
+            k,
+            limit,
+            seed,
+            progress,
+        )
+    asked = {"benchmark": benchmark, "split": loaded.split, "part": loaded.part, "reader": reader}
+    result = {
+        **asked,
+        "retriever": retriever,
+        "k": k,
+        "limit": limit,
+        "seed": seed,
+        "answerable": configuration.answerable,
+        "sure": configuration.sure,
+        **describe(outcomes),
+    }
+    answers = result.pop("answers")
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({**result, "answers": answers}, indent=1, ensure_ascii=False)
+        out.write_text(text + "\n", encoding="utf-8")
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, console())
+
+
+def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+
+    title = f"{result['benchmark']} {result['split']}: {result['reader']}, {result['retriever']}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("question")
+    for heading in ("asked", "Answer", "Maybe", "may not say", "right", "right of shown", "wrong shown"):
+        table.add_column(heading, justify="right")
+    for name, shares in result["variants"].items():
+        cells = ("answer", "maybe", "none", "right", "right_of_shown", "wrong_shown")
+        shown = ["" if shares[cell] is None else f"{shares[cell]:.1%}" for cell in cells]
+        table.add_row(name.replace("_", " "), str(shares["questions"]), *shown)
+    out.print(table)
+    for name, auroc in result["auroc"].items():
+        if auroc is not None:
+            out.print(f"AUROC, unchanged against {name.replace('_', ' ')}: {auroc:.3f}", highlight=False)
