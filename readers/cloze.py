@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-import random
+import re
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 
-from readers.reading import Answer, Ranker, Reading, Span
+from readers.reading import Answer, Ranker, Reading, Span, overlap
 from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
+from text.equal_answers import answer_key
+
+_MARKER = re.compile(r"@entity\d+\b")
 
 
 @dataclass(frozen=True)
@@ -145,18 +149,41 @@ class ClozeReader(Ranker):
 
 
 def _answers(cloze: Cloze, judged: Judged, n_best: int) -> list[Answer]:
-    rng = random.Random(repr((cloze.reading.question, cloze.reading.passages, cloze.candidates)))
-    chance = [rng.random() for _ in cloze.candidates]
+    chance = _chance(cloze)
     order = sorted(range(len(cloze.candidates)), key=lambda i: (-judged.scores[i], chance[i]))
     shares = _shares(judged)
-    found: list[Answer] = []
-    for i in order[:n_best]:
+    found: dict[str, Answer] = {}
+    for i in order:
+        if len(found) == n_best:
+            break
         text, span = cloze.candidates[i], _cited(cloze, judged, i)
+        key = answer_key(text)
+        if key in found or not text.strip():
+            continue  # two candidates that differ in case alone are one answer
         answer = Answer(text, float(judged.scores[i]), shares[i], None, span)
         if span is not None and cloze.reading.passages[span.passage][span.start : span.end] == text:
-            answer = replace(answer, span=span, support=None)
-        found.append(answer)
-    return found
+            taken = (other.span for other in found.values() if other.span is not None)
+            if not any(overlap(span, other) for other in taken):
+                answer = replace(answer, span=span, support=None)
+        found[key] = answer
+    return list(found.values())
+
+
+def _chance(cloze: Cloze) -> list[bytes]:
+    """Per candidate what decides ties: its text and the reading's, markers by their order, not by number."""
+    order: dict[str, str] = {}
+
+    def renumbered(text: str) -> bytes:
+        found = _MARKER.sub(lambda match: order.setdefault(match[0], f"@entity{len(order)}"), text)
+        return found.encode("utf-8", "surrogatepass")
+
+    read = blake2b(renumbered("\n".join((cloze.reading.question, *cloze.reading.passages))), digest_size=8)
+    chance = []
+    for candidate in cloze.candidates:
+        digest = read.copy()
+        digest.update(renumbered(f"\n{candidate}"))
+        chance.append(digest.digest())
+    return chance
 
 
 def _cited(cloze: Cloze, judged: Judged, candidate: int) -> Span | None:
