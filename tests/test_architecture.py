@@ -46,6 +46,7 @@ SHARED_NAMES = {
     "overlap": "the reader is called after the measure",
     "similarity": "the reader is called after the measure",
     "sparse": "the retriever is called after the index that it searches",
+    "cloze": "the field's word: its text, a reading of one, and the questions made of books",
     "options": "of a reader's name, and of the command line",
 }
 # An objective is called as the model that it trains, a corpus as the benchmark that it is cut from.

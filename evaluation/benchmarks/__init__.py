@@ -72,4 +72,12 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         settings=("stories",),
         splits=("dev", "train"),
     ),
+    BenchmarkSpec(
+        "cbt",
+        "evaluation.benchmarks.cbt:load",
+        "Children's Book Test: which of ten words was blanked, after 20 sentences of a book.",
+        "Hill et al. 2016",
+        settings=("all", "NE", "CN", "V", "P"),
+        splits=("valid", "test", "train"),
+    ),
 )

@@ -75,7 +75,7 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "seed": (
-        Annotated[int, typer.Option("--seed", help="For the draw of --limit and for the intervals.")],
+        Annotated[int, typer.Option("--seed", help="For the draws of questions and for the intervals.")],
         0,
     ),
     "out": (
@@ -99,9 +99,14 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 def _loader_options(spec: BenchmarkSpec) -> dict[str, tuple[Any, Any]]:
-    """The options that the benchmark's file states: the parameters of its loader, with their help."""
+    """The options that the benchmark's file states: the parameters of its loader, with their help.
+
+    Not those that the whole run has too: its seed, and the user's cache.
+    """
     options: dict[str, tuple[Any, Any]] = {}
     for name, parameter in inspect.signature(spec.load, eval_str=True).parameters.items():
+        if name in ("seed", "cache"):
+            continue
         annotation, text = parameter.annotation, _DATA_HELP
         if get_origin(annotation) is Annotated:
             annotation, text = get_args(annotation)
@@ -114,6 +119,7 @@ def _loader_options(spec: BenchmarkSpec) -> dict[str, tuple[Any, Any]]:
 
 def _command(spec: BenchmarkSpec) -> Callable[..., None]:
     """The command of one benchmark: its own options, and those that apply to it of the common ones."""
+    takes = inspect.signature(spec.load).parameters
     own = _loader_options(spec)
     options = {
         **own,
@@ -123,7 +129,13 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
     }
 
     def command(context: typer.Context, **given: Any) -> None:
-        _evaluate(spec, context.obj(), {name: given.pop(name) for name in own}, **given)
+        configuration = context.obj()
+        loaded_with = {name: given.pop(name) for name in own}
+        if "seed" in takes:
+            loaded_with["seed"] = given["seed"]
+        if "cache" in takes:
+            loaded_with["cache"] = configuration.cache
+        _evaluate(spec, configuration, loaded_with, **given)
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -1,0 +1,146 @@
+"""The Children's Book Test: which of ten words was blanked, twenty sentences of a book being given."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Container, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.files import DataError, choose
+from evaluation.cloze.blanked_words import CLASSES, CONTEXT, query
+from evaluation.cloze.book_files import read_books
+from evaluation.cloze.kept import built
+from evaluation.cloze.official_words import LAYOUT, SPLITS, context_at, file_of, read_words
+from indexing.book import Book
+
+SETTINGS = ("all", *CLASSES)
+COUNTS = {"train": 40_000, "valid": 2_000, "test": 2_500}  # a class; valid and test are those of the paper
+
+
+def load(
+    data: Annotated[
+        Path,
+        f"A folder with the official {LAYOUT}, or with books: *.txt and a *.tsv with a column split.",
+    ],
+    split: Annotated[str, "valid, test or train."] = "valid",
+    setting: Annotated[
+        str, "all, or a class: NE (named entities), CN (common nouns), V (verbs) or P (prepositions)."
+    ] = "all",
+    count: Annotated[
+        int | None, "How many questions a class; by default 40,000 of train, else as published."
+    ] = None,
+    seed: Annotated[int, "For the draw of the questions."] = 0,
+    cache: Annotated[Path | None, "Where questions built from books are kept."] = None,
+) -> Benchmark:
+    """The questions of one split; raises ``DataError`` for files that are missing or malformed.
+
+    Of all classes those whose official files are there, in the files' order; or from books the
+    questions that ``evaluation.cloze.blanked_words`` makes of them. Either way each is
+    read with the 20 sentences before it, one a passage. The kind of a question is its class. ``cache``
+    None is the user's cache.
+    """
+    choose("split", split, SPLITS, "CBT")
+    choose("setting", setting, SETTINGS, "CBT")
+    if count is not None and count < 1:
+        raise DataError(f"count {count}; wanted 1 or more questions a class")
+    kinds = CLASSES if setting == "all" else (setting,)
+    if data.is_dir() and any(data.glob("cbtest_*.txt")):
+        return _official(data, split, setting, kinds, count, seed)
+    return _from_books(data, split, setting, kinds, count, seed, cache)
+
+
+def _from_books(
+    data: Path,
+    split: str,
+    setting: str,
+    kinds: Iterable[str],
+    count: int | None,
+    seed: int,
+    cache: Path | None,
+) -> Benchmark:
+    files = read_books(data, split)
+    found = built(files, count or COUNTS[split], seed, cache)
+    books = {file.book.id: file.book for file in files}
+    questions = []
+    for one in found.questions:
+        if one.kind in kinds:
+            text, (start, end) = books[one.book].text, one.answer
+            questions.append(
+                Question(
+                    id=f"{one.book}:{one.kind}:{start}",
+                    story=one.book,
+                    text=query(text, one),
+                    answers=(text[start:end],),
+                    book=one.book,
+                    given=found.sentences[one.book][one.context : one.context + CONTEXT],
+                    kind=one.kind,
+                    candidates=one.candidates,
+                )
+            )
+    return Benchmark(
+        name="cbt",
+        split=split,
+        setting=setting,
+        questions=tuple(questions),
+        books={id: partial(_itself, book) for id, book in books.items()},
+        titles={id: book.title for id, book in books.items()},
+        ranked=False,  # a question has candidates of its own
+        part="books",
+        metrics=("accuracy",),
+        notes=("made of books by the rule of evaluation/cloze/blanked_words.py; not the official questions",),
+    )
+
+
+def _itself(book: Book) -> Book:
+    return book
+
+
+def _official(
+    data: Path, split: str, setting: str, kinds: Iterable[str], count: int | None, seed: int
+) -> Benchmark:
+    questions: list[Question] = []
+    books: dict[str, Callable[[], Book]] = {}
+    paths = {kind: file_of(data, kind, split) for kind in kinds}
+    there = {kind: path for kind, path in paths.items() if path.exists()}
+    if not there:
+        missing = " and ".join(path.name for path in paths.values())
+        raise DataError(f"{data} lacks {missing}; expected there: {LAYOUT}")
+    for kind, path in there.items():
+        drawn = _drawn(path, count or (COUNTS["train"] if split == "train" else None), f"{seed} {kind}")
+        for number, one in enumerate(read_words(path)):
+            if number in drawn:
+                id = f"{kind.lower()}-{number + 1}"
+                given, at = [], 0
+                for sentence in one.sentences:
+                    given.append((at, at + len(sentence)))
+                    at += len(sentence) + 1
+                books[id] = partial(_context, id, path, one.offset, one.size)
+                questions.append(
+                    Question(id, id, one.query, (one.answer,), id, tuple(given), (), kind, one.candidates)
+                )
+    return Benchmark(
+        name="cbt",
+        split=split,
+        setting=setting,
+        questions=tuple(questions),
+        books=books,
+        titles={id: id for id in books},
+        ranked=False,
+        metrics=("accuracy",),
+    )
+
+
+def _drawn(path: Path, count: int | None, seed: str) -> Container[int]:
+    """The numbers of the questions to keep, drawn before they are read: those of train are gigabytes."""
+    if count is None:
+        return range(sys.maxsize)
+    total = sum(1 for _ in read_words(path))
+    return range(total) if count >= total else set(random.Random(seed).sample(range(total), count))
+
+
+def _context(id: str, path: Path, offset: int, size: int) -> Book:
+    return Book(id, id, context_at(path, offset, size), f"{path}:{offset}")
