@@ -180,6 +180,20 @@ READERS: dict[str, ReaderSpec] = by_name(
         cloze=True,
     ),
     ReaderSpec(
+        "kneser-ney",
+        "readers.baselines.ngram:KneserNeyReader",
+        "the candidate with which the question is most probable by an n-gram model; `cache` mixes in how "
+        "often the passages have each word",
+        _CBT,
+        "4.2",
+        forms=("kneser-ney:DIR", "kneser-ney:DIR@cache", "kneser-ney:DIR@cache=0.1"),
+        model="none",
+        trained=True,
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
         "random-rank",
         "readers.baselines.random_rank:RandomRankReader",
         "a sentence by chance, and candidates ranked by chance",

@@ -37,7 +37,6 @@ COMMANDS = ("evaluation.commands", "training.commands")
 
 # Modules that share a name, and why. A reader looks a name up once, so there must be a reason.
 SHARED_NAMES = {
-    "cloze": "a text's blanks, what readers make of them, and how such questions are built",
     "commands": "every room that has commands keeps them there",
     "errors": "every room that has errors of its own keeps them there",
     "weights": "every room that ships weights keeps them there",

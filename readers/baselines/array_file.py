@@ -12,7 +12,6 @@ from encoders.adapters import file_hash
 from encoders.errors import ModelError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SUFFIX = ".safetensors"
@@ -22,7 +21,7 @@ SUFFIX = ".safetensors"
 class ArrayFile:
     """``words`` are what the arrays speak of, by their numbers; ``settings`` whatever else is to be known."""
 
-    arrays: Mapping[str, NDArray[np.generic]]
+    arrays: Mapping[str, NDArray[Any]]
     words: Sequence[str]
     trained_on: str
     settings: Mapping[str, Any] = field(default_factory=dict)

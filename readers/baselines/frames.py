@@ -113,7 +113,7 @@ def _sentences(cloze: Cloze) -> Iterator[tuple[int, tuple[str, ...]]]:
 def _to_parse(key: str, spelled: str) -> str:
     if key == BLANK or key.startswith("@entity"):
         return _NAME_TO_PARSE
-    return f"'{spelled}" if key in _CLITICS else spelled  # the tokens have lost the apostrophe
+    return f"'{key}" if key in _CLITICS else spelled  # which may have lost the apostrophe
 
 
 def find_triples(words: Sequence[Tagged]) -> Iterator[Triple]:
