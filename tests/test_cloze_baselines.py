@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from encoders.errors import ModelError
 from readers import open_reader
 from readers.baselines.frequency import WordCounts
-from readers.cloze import parse_cloze
-from readers.reading import Answer, Ranker, Reading
+from readers.cloze import ClozeReader, anonymise, parse_cloze
+from readers.reading import Answer, Named, Ranker, Reading, Span
 from text.cloze import NotACloze
 
 MILL = (
@@ -242,6 +242,39 @@ def test_permuted_markers_change_no_answer(name: str) -> None:
             )
             assert [order[answer.text] for answer in plain] == [answer.text for answer in other]
             assert [answer.score for answer in plain] == [answer.score for answer in other]
+
+
+NAMED_STORY = ("Old Tom thanked Maud Lee , and Tom left .", "Maud met the king . Orla saw Maud Lee .")
+NAMED = Reading(
+    "____ met Orla .",
+    NAMED_STORY,
+    candidates=("Old Tom", "Maud Lee", "Orla"),
+    named=(
+        Named(2, -1, 9, 13),
+        Named(0, 0, 0, 7),
+        Named(1, 0, 16, 24),
+        Named(0, 0, 31, 34),
+        Named(1, 1, 0, 4),
+        Named(2, 1, 20, 24),
+        Named(1, 1, 29, 37),
+    ),
+)
+
+
+def test_all_names_of_an_entity_count_for_it() -> None:
+    assert cast(Ranker, open_reader("cloze-frequency")).rank(NAMED, NAMED.candidates) == [2, 3, 1]
+    [[answer]] = open_reader("cloze-frames").read([NAMED])
+    assert (answer.text, answer.support) == ("Maud Lee", Span(1, 0, 4))  # (x, V, z): there it is "Maud"
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_markers_drawn_anew_for_named_entities_change_no_score(name: str) -> None:
+    reader = cast(ClozeReader, open_reader(name))
+    cloze = parse_cloze(NAMED, NAMED.candidates)
+    [judged] = reader.judge([cloze])
+    for seed in range(5):
+        [again] = reader.judge([anonymise(cloze, random.Random(seed))])
+        assert (again.scores, again.weights) == (judged.scores, judged.weights)
 
 
 def test_markers_and_plain_names_are_answered_alike() -> None:

@@ -80,4 +80,12 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         settings=("all", "NE", "CN", "V", "P"),
         splits=("valid", "test", "train"),
     ),
+    BenchmarkSpec(
+        "cnn",
+        "evaluation.benchmarks.cnn:load",
+        "CNN and Daily Mail: which entity of an article a bullet point leaves out; or of a book, a sentence.",
+        "Hermann et al. 2015",
+        settings=("articles", "books"),
+        splits=("valid", "test", "train"),
+    ),
 )

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError, choose
+from evaluation.cloze import built
 from evaluation.cloze.blanked_words import CLASSES, CONTEXT, query
 from evaluation.cloze.book_files import read_books
-from evaluation.cloze.kept import built
 from evaluation.cloze.official_words import LAYOUT, SPLITS, context_at, file_of, read_words
 from indexing.book import Book
 
@@ -63,7 +63,7 @@ def _from_books(
     cache: Path | None,
 ) -> Benchmark:
     files = read_books(data, split)
-    found = built(files, count or COUNTS[split], seed, cache)
+    found = built.words(files, count or COUNTS[split], seed, cache)
     books = {file.book.id: file.book for file in files}
     questions = []
     for one in found.questions:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from encoders.tagging import Tagged
 
 NAME = "cloze-frames"
-_NAME_TO_PARSE = "Smith"  # for the blank and all markers, which must not be parsed by their numbers
+_NAME_TO_PARSE = "Smith"  # for the blank, and markers in the text, which must not be parsed by their numbers
 _CLITICS = frozenset({"s", "m", "d", "ll", "re", "ve"})
 _INSIDE = frozenset({"amod", "compound", "nmod", "nummod", "poss"})  # of a phrase, below its head
 _OBJECTS = frozenset({"acomp", "attr", "dobj"})
@@ -111,8 +111,10 @@ def _sentences(cloze: Cloze) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def _to_parse(key: str, spelled: str) -> str:
-    if key == BLANK or key.startswith("@entity"):
+    if key == BLANK or spelled.startswith("@entity"):
         return _NAME_TO_PARSE
+    if key.startswith("@entity"):
+        return spelled.split()[-1]  # a whole name is one token, and its last word mostly its head
     return f"'{key}" if key in _CLITICS else spelled  # which may have lost the apostrophe
 
 
