@@ -39,6 +39,8 @@ class ReaderSpec(Spec):
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
+_CNN = "Hermann et al. 2015"
+_CBT = "Hill et al. 2016"
 
 READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
@@ -129,6 +131,71 @@ READERS: dict[str, ReaderSpec] = by_name(
         model="none",
         ranks=True,
         oracle="query=answer",
+    ),
+    ReaderSpec(
+        "cloze-frequency",
+        "readers.baselines.frequency:FrequencyReader",
+        "the candidate that the passages spell most often; `exclusive` prefers those that the question does "
+        "not, `corpus` counts in the books that were trained on",
+        _CNN,
+        "3",
+        forms=("cloze-frequency", "cloze-frequency@exclusive", "cloze-frequency:DIR@corpus"),
+        public=True,
+        model="none",
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "cloze-sliding",
+        "readers.baselines.sliding_window:SlidingWindowReader",
+        "the candidate that with the question overlaps most with a stretch of text as long as the question, "
+        "weighed by rarity",
+        _CBT,
+        "4.1",
+        public=True,
+        model="none",
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "cloze-distance",
+        "readers.baselines.word_distance:WordDistanceReader",
+        "the candidate around which the question's words are nearest to their places, each off by 8 at most",
+        _CNN,
+        "3.1",
+        forms=("cloze-distance", "cloze-distance@m=5"),
+        public=True,
+        model="none",
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "cloze-frames",
+        "readers.baselines.frames:FramesReader",
+        "the candidate in a clause with the question's verb, subject or object, by spaCy's parse in place of "
+        "PropBank's frames",
+        _CNN,
+        "3.1",
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "kneser-ney",
+        "readers.baselines.ngram:KneserNeyReader",
+        "the candidate with which the question is most probable by an n-gram model; `cache` mixes in how "
+        "often the passages have each word",
+        _CBT,
+        "4.2",
+        forms=("kneser-ney:DIR", "kneser-ney:DIR@cache", "kneser-ney:DIR@cache=0.1"),
+        model="none",
+        trained=True,
+        ranks=True,
+        candidates=True,
+        cloze=True,
     ),
     ReaderSpec(
         "random-rank",

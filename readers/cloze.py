@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from abc import abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 
-from readers.reading import Answer, Ranker, Reading, Span, merged, overlap
+from readers.reading import Answer, Named, Ranker, Reading, Span, merged, overlap
 from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
 from text.tokens import Token
+
+_MARKER = re.compile(r"@entity\d+\b")
 
 
 @dataclass(frozen=True)
@@ -84,16 +88,19 @@ def parse_cloze(reading: Reading, candidates: Sequence[str]) -> Cloze:
         raise NotACloze(
             f"the question has no blank ({reading.question[:60]!r}); wanted one XXXXX, @placeholder or ____"
         )
-    query = list(_tokens(reading, -1))
-    found = [(n, *token) for n in range(len(reading.passages)) for token in _tokens(reading, n)]
+    named: dict[int, list[Named]] = defaultdict(list)
+    for one in reading.named:
+        named[one.passage].append(one)
+    query = _tokens(reading.question, named[-1])
+    found = [(n, text, _tokens(text, named[n])) for n, text in enumerate(reading.passages)]
     numbers = {text: number for number, text in reversed(list(enumerate(reading.candidates)))}
     marked = reading.named and all(one in numbers for one in candidates)
     return Cloze(
         reading,
-        context=tuple(key for _, key, _, _ in found),
-        spelled=tuple(reading.passages[number][start:end] for number, _, start, end in found),
-        passages=tuple(number for number, _, _, _ in found),
-        places=tuple((start, end) for _, _, start, end in found),
+        context=tuple(key for _, _, tokens in found for key, _, _ in tokens),
+        spelled=tuple(text[start:end] for _, text, tokens in found for _, start, end in tokens),
+        passages=tuple(n for n, _, tokens in found for _ in tokens),
+        places=tuple((start, end) for _, _, tokens in found for _, start, end in tokens),
         query=tuple(token.key for token in query),
         query_spelled=tuple(reading.question[start:end] for _, start, end in query),
         blank=next(i for i, token in enumerate(query) if token.key == BLANK),
@@ -123,12 +130,19 @@ def _marker(entity: int) -> str:
     return f"@entity{entity}"
 
 
-def _tokens(reading: Reading, passage: int) -> Iterator[Token]:
-    """The tokens of one passage, or of the question for -1, each name of an entity in it as one."""
-    named = deque(one for one in reading.named if one.passage == passage)
-    text = reading.question if passage < 0 else reading.passages[passage]
+def _tokens(text: str, named: Sequence[Named]) -> Sequence[Token]:
+    """The tokens of a text, each name of an entity in it as one."""
+    return list(_marked(_all_tokens(text), deque(named))) if named else _all_tokens(text)
+
+
+@lru_cache(maxsize=4_096)  # questions about one book share their sentences
+def _all_tokens(text: str) -> tuple[Token, ...]:
+    return tuple(cloze_tokens(text))
+
+
+def _marked(tokens: Sequence[Token], named: deque[Named]) -> Iterator[Token]:
     given = None  # the name whose marker has been given: it stands for all tokens of the name
-    for token in cloze_tokens(text):
+    for token in tokens:
         while named and named[0].end <= token.start:
             named.popleft()
         if not named or token.end <= named[0].start:
@@ -187,8 +201,7 @@ class ClozeReader(Ranker):
 
 
 def _answers(cloze: Cloze, judged: Judged, n_best: int) -> list[Answer]:
-    rng = random.Random(repr((cloze.reading.question, cloze.reading.passages, cloze.candidates)))
-    chance = [rng.random() for _ in cloze.candidates]
+    chance = _chance(cloze)
     order = sorted(range(len(cloze.candidates)), key=lambda i: (-judged.scores[i], chance[i]))
     shares = _shares(judged)
     return cited_once(
@@ -208,6 +221,8 @@ def cited_once(
     """
     found: list[Answer] = []
     for text, score, confidence, place in chosen:
+        if not text.strip():
+            continue
         span = place
         if place is not None and reading.passages[place.passage][place.start : place.end] != text:
             span = None
@@ -215,6 +230,23 @@ def cited_once(
             span = None
         found.append(Answer(text, score, confidence, span, None if span else place))
     return merged(found, n_best)
+
+
+def _chance(cloze: Cloze) -> list[bytes]:
+    """Per candidate what decides ties: its text and the reading's, markers by their order, not by number."""
+    order: dict[str, str] = {}
+
+    def renumbered(text: str) -> bytes:
+        found = _MARKER.sub(lambda match: order.setdefault(match[0], f"@entity{len(order)}"), text)
+        return found.encode("utf-8", "surrogatepass")
+
+    read = blake2b(renumbered("\n".join((cloze.reading.question, *cloze.reading.passages))), digest_size=8)
+    chance = []
+    for candidate in cloze.candidates:
+        digest = read.copy()
+        digest.update(renumbered(f"\n{candidate}"))
+        chance.append(digest.digest())
+    return chance
 
 
 def _cited(cloze: Cloze, judged: Judged, candidate: int) -> Span | None:

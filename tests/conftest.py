@@ -90,6 +90,22 @@ def tiny_paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what was counted in a few sentences: n-grams, and words."""
+    from readers.baselines.frequency import WordCounts
+    from training.objectives.kneser_ney import estimate
+
+    sentences = [
+        line.split() for line in ("Maud hid the lamp .", "the goose saw Maud .", "Maud saw the oak .")
+    ]
+    folder = tmp_path_factory.mktemp("counts")
+    estimate(sentences, trained_on="tales").as_file().save(folder / "kneser-ney.safetensors")
+    keys = (word.lower() for sentence in sentences for word in sentence)
+    WordCounts.count(keys, "tales").as_file().save(folder / "cloze-frequency-corpus.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_glove(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of word vectors in GloVe's format."""
     path = tmp_path_factory.mktemp("glove") / "tiny.txt"

@@ -69,6 +69,14 @@ NAMES = {
     "ir-rouge-l": "ir-rouge-l",
     "ir-cosine": "ir-cosine:{tiny_glove}@span=8",
     "random-rank": "random-rank",
+    "cloze-frequency": "cloze-frequency",
+    "cloze-frequency, exclusive": "cloze-frequency@exclusive",
+    "cloze-frequency, corpus": "cloze-frequency:{tiny_counts}@corpus",
+    "cloze-sliding": "cloze-sliding",
+    "cloze-distance": "cloze-distance",
+    "cloze-frames": "cloze-frames",
+    "kneser-ney": "kneser-ney:{tiny_counts}",
+    "kneser-ney, cache": "kneser-ney:{tiny_counts}@cache=0.1",
     **{
         name: f"{name}:{{tiny_paper}}"
         for name, spec in READERS.items()
@@ -77,10 +85,30 @@ NAMES = {
 }
 
 
+class Blanked:
+    """A reader of clozes that is asked what the others are, with a blank, and candidates for it."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self.oracle = reader.oracle
+
+    def read(self, readings: Iterable[Reading], n_best: int = 1) -> Any:
+        return self._reader.read([blanked(reading) for reading in readings], n_best)
+
+    def rank(self, reading: Reading, candidates: list[str]) -> Any:
+        return self._reader.rank(blanked(reading), candidates)
+
+
+def blanked(reading: Reading) -> Reading:
+    choice = reading.candidates or ("Maud", "oak", "the", "hollow oak", "blue lamp", "MAUD", "ox")
+    return replace(reading, question=f"{reading.question} XXXXX", candidates=choice)
+
+
 def opened(request: pytest.FixtureRequest) -> Any:
     name = NAMES[request.param]
-    places = ("tiny_bert", "tiny_t5", "tiny_bart", "tiny_glove", "tiny_paper", "chat_url")
-    return open_reader(name.format(**{p: request.getfixturevalue(p) for p in places if p in name}))
+    places = ("tiny_bert", "tiny_t5", "tiny_bart", "tiny_glove", "tiny_paper", "tiny_counts", "chat_url")
+    found = open_reader(name.format(**{p: request.getfixturevalue(p) for p in places if p in name}))
+    return Blanked(found) if spec_of(name).cloze else found
 
 
 # Shipped models, which take minutes for all of this.
@@ -179,11 +207,11 @@ def test_given_candidates_those_who_choose_among_them_answer_with_one_of_them(
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if READERS[name].model == "none"])
-def test_a_reader_without_a_model_loads_no_network(name: str, tiny_glove: Any) -> None:
-    full = READERS[name].written[0].replace("VECTORS", str(tiny_glove))
+def test_a_reader_without_a_model_loads_no_network(name: str, tiny_glove: Any, tiny_counts: Any) -> None:
+    full = READERS[name].written[0].replace("VECTORS", str(tiny_glove)).replace("DIR", str(tiny_counts))
     code = (
         "import sys; from readers import open_reader; from readers.reading import Reading;"
-        f"open_reader({full!r}).read([Reading('Who?', ('Maud.',))]);"
+        f"open_reader({full!r}).read([Reading('Who? ____', ('Maud.',))]);"
         "print(*{'torch', 'transformers'}.intersection(sys.modules))"
     )
     done = subprocess.run(

@@ -1,1 +1,1 @@
-"""Readers without a trained model: similarity, overlap and chance."""
+"""Readers without a trained network: similarity, overlap, counts of words and chance."""

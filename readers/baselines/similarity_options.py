@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from encoders.errors import ModelError
+from readers.options import split_options
 
 SPANS = ("sentence", "answer")  # or a number of tokens
 QUERIES = ("question", "answer")
 TIES = ("first", "random")
 MOST_TOKENS = 100
-_OPTIONS = re.compile(r"@([^@/=]+=[^@/]*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +31,8 @@ def parse_options(name: str, argument: str | None, span: str, takes_path: bool =
 
     The ``span`` is that of an answer's length where the query is the answer and none is named.
     """
-    argument = argument or ""
-    match = _OPTIONS.search(argument)
-    path = argument[: match.start()] if match else argument
-    given = dict(part.partition("=")[::2] for part in match[1].split(",")) if match else {}
     form = f"{name}{':PATH' if takes_path else ''}@span=4,query=answer"
-    if path and not takes_path:
-        raise ModelError(f"the reader {name!r} has no model, so {path!r} means nothing; write {form}")
-    if unknown := given.keys() - {"span", "query", "ties"}:
-        raise ModelError(f"{name!r} has no option {min(unknown)!r}; wanted span, query or ties, as in {form}")
+    path, given = split_options(name, argument, form, valued=("span", "query", "ties"), takes_path=takes_path)
     query = given.get("query", "question")
     if query not in QUERIES:
         raise ModelError(f"query={query} for {name!r}; wanted {' or '.join(QUERIES)}")
@@ -52,4 +44,4 @@ def parse_options(name: str, argument: str | None, span: str, takes_path: bool =
     ties = given.get("ties", "first")
     if ties not in TIES:
         raise ModelError(f"ties={ties} for {name!r}; wanted {' or '.join(TIES)}")
-    return SimilarityOptions(span, query, path or None, ties)
+    return SimilarityOptions(span, query, path, ties)
