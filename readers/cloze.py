@@ -8,7 +8,8 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 
 from readers.reading import Answer, Ranker, Reading, Span
 from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
@@ -78,22 +79,25 @@ def parse_cloze(reading: Reading, candidates: Sequence[str]) -> Cloze:
         )
     query = list(cloze_tokens(reading.question))
     asked = [reading.question[start:end] for _, start, end in query]
-    found = [
-        (number, passage[start:end], key, start, end)
-        for number, passage in enumerate(reading.passages)
-        for key, start, end in cloze_tokens(passage)
-    ]
+    found = [_passage_tokens(passage) for passage in reading.passages]
     return Cloze(
         reading,
-        context=tuple(key for _, _, key, _, _ in found),
-        spelled=tuple(text for _, text, _, _, _ in found),
-        passages=tuple(number for number, _, _, _, _ in found),
-        places=tuple((start, end) for _, _, _, start, end in found),
+        context=tuple(chain.from_iterable(keys for keys, _, _ in found)),
+        spelled=tuple(chain.from_iterable(spelled for _, spelled, _ in found)),
+        passages=tuple(number for number, (keys, _, _) in enumerate(found) for _ in keys),
+        places=tuple(chain.from_iterable(places for _, _, places in found)),
         query=tuple(token.key for token in query),
         query_spelled=tuple(asked),
         blank=next(i for i, token in enumerate(query) if token.key == BLANK),
         candidates=tuple(candidates),
     )
+
+
+@lru_cache(maxsize=4_096)  # questions about one book share their sentences
+def _passage_tokens(passage: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, int], ...]]:
+    found = list(cloze_tokens(passage))
+    places = tuple((start, end) for _, start, end in found)
+    return tuple(key for key, _, _ in found), tuple(passage[start:end] for start, end in places), places
 
 
 @dataclass(frozen=True, slots=True)
