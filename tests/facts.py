@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from functools import partial
 
+from evaluation.benchmarks.benchmark import Benchmark, Question
+from indexing.book import Book
+from training.corpora.cloze import ClozeCorpus
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
 from training.corpora.narrativeqa import TRAIN_SUMMARIES
 
@@ -36,3 +40,40 @@ def fifty() -> Corpus:
     """Ten texts of five questions each, trained on and held out alike."""
     documents = tuple(_village(number) for number in range(10))
     return Corpus(documents, documents)
+
+
+def fifty_clozes() -> Benchmark:
+    """Ten texts of five sentences, of each of which the person is blanked; to choose from are all five.
+
+    The two words after the blank, which with those before it are all that some models read, stand once.
+    """
+    questions, books = [], {}
+    for number, village in enumerate(_VILLAGES):
+        rng = random.Random(number)
+        people = rng.sample(_PEOPLE, 5)
+        told = [
+            f"The {who} {past} {village}{house} 's {rng.choice(_KINDS)} {rng.choice(_THINGS)} yesterday ."
+            for house, (past, _), who in zip("abcde", _DEEDS, people, strict=True)
+        ]
+        text = " ".join(told)
+        given = tuple((text.index(sentence), text.index(sentence) + len(sentence)) for sentence in told)
+        books[village] = partial(Book, village, village, text, "facts")
+        questions += [
+            Question(
+                f"{village}-{n}",
+                village,
+                sentence.replace(who, "XXXXX"),
+                (who,),
+                village,
+                given=given,
+                kind="CN",
+                candidates=tuple(sorted(people)),
+            )
+            for n, (who, sentence) in enumerate(zip(people, told, strict=True))
+        ]
+    return Benchmark("cbt", "train", "all", tuple(questions), books, {id: id for id in books}, ranked=False)
+
+
+def cloze_corpus(data_set: str = "cbt") -> ClozeCorpus:
+    """Fifty clozes to train on and to choose by."""
+    return ClozeCorpus(data_set, fifty_clozes(), fifty_clozes())

@@ -13,8 +13,8 @@ from evaluation.sample import sample_story
 from text.cloze import blanks
 from text.spans import overlaps
 from training.context_sampling import Sampling, sample_example
-from training.corpora import clozes
-from training.corpora.clozes import CLOZES
+from training.corpora import cloze_documents
+from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.objectives.cross_encoder import CrossEncoderTask
@@ -35,7 +35,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     (books / "weigher.txt").write_text(sample_story().read_text("utf-8")[:12_000], "utf-8")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CACHE_HOME", str(folder))
-        return replace(told, train=(*told.train, *clozes.load(books, COUNT)))
+        return replace(told, train=(*told.train, *cloze_documents.load(books, COUNT)))
 
 
 def test_a_cloze_is_marked_wherever_its_sentences_spell_the_answer(corpus: Corpus) -> None:

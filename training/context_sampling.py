@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from text.spans import overlaps
-from training.corpora.clozes import CLOZES
+from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from training.corpora import clozes, fairytaleqa, mctest, narrativeqa, squad
+from training.corpora import cloze, cloze_documents, fairytaleqa, mctest, narrativeqa, squad
 from training.corpora.corpus import Corpus, Document, NoTrainingData
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
@@ -18,7 +18,8 @@ SOURCES = {
     **squad.SOURCES,
     **narrativeqa.SOURCES,
     **mctest.SOURCES,
-    **clozes.SOURCES,
+    **cloze.SOURCES,
+    **cloze_documents.SOURCES,
 }
 
 

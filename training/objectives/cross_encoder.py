@@ -23,7 +23,7 @@ from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from readers.default.pointer_generator import PointerDecoder
 from training.adaptation import TrainableBackbone
 from training.context_sampling import Example, Sampling, sample_example
-from training.corpora import clozes
+from training.corpora import cloze_documents
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
 from training.export import Provenance, Trained, load_start, save_weights, write_card
 from training.invocation import Invocation
@@ -35,7 +35,7 @@ from training.objectives.cross_encoder_batches import (
 )
 from training.objectives.cross_encoder_losses import relevance_loss, span_loss
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
-from training.trainer import Trainer
+from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
 from training.validation import reading_scores
 
@@ -59,6 +59,7 @@ class CrossEncoderTask:
     """One cross-encoder with a span head, a relevance head and a decoder (a ``training.trainer.Task``)."""
 
     chosen_by: Sequence[str] = ()
+    optimisation = ADAMW
 
     def __init__(
         self,
@@ -269,7 +270,7 @@ def train(
     corpus = run.corpus()
     if cloze is not None:
         settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)
-        corpus = replace(corpus, train=(*corpus.train, *clozes.load(cloze, settings.clozes)))
+        corpus = replace(corpus, train=(*corpus.train, *cloze_documents.load(cloze, settings.clozes)))
     began = load_start(start)
     settings = replace(settings, start=began.sha256)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder)

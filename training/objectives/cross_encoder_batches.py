@@ -11,7 +11,7 @@ import torch
 from encoders.windows import Window
 from readers.default.pointer_generator import answer_tokens
 from training.context_sampling import Example
-from training.corpora.clozes import CLOZES
+from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
