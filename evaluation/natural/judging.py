@@ -18,7 +18,7 @@ def answer_words(text: str) -> list[str]:
     """The ``normalised`` words of a text, accents, the possessive and what joins two words left out."""
     text = unicodedata.normalize("NFKD", text.replace("\u2019", "'").replace("_", " "))
     text = "".join(c for c in text if not unicodedata.combining(c))
-    text = re.sub(r"'s\b", "", text)
+    text = re.sub(r"(?i)'s\b", "", text)
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return normalised(re.sub(r"[^\w\s']|(?<!\w)'|'(?!\w)", " ", text))
 
@@ -119,7 +119,7 @@ def judge(key: Key, answer: str, answerable: bool = True) -> Judgement:
     """
     words = answer_words(answer)
     said = " ".join(words)
-    declined = "the book is said not to answer" if not answerable or not words else None
+    declined = "the book is said not to answer" if not answerable or not answer.strip() else None
     hit = first_holding(key.wrong_if, said)
     if declined is None and hit is not None:
         return Judgement("wrong", f"wrong if: {describe(hit)}")
