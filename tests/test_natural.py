@@ -47,8 +47,8 @@ def key(
     answerable: bool = True,
     longest: int = 40,
 ) -> Key:
-    rules = (tuple(map(parse_rule, values)) for values in (right, partly, wrong_if))
-    return Key(answerable, *rules, longest)
+    rules, some, against = (tuple(map(parse_rule, values)) for values in (right, partly, wrong_if))
+    return Key(answerable, rules, some, against, longest)
 
 
 def test_there_are_75_questions_of_each_half_about_five_books_each() -> None:

@@ -28,7 +28,10 @@ KINDS = (
     "other",
 )
 HALVES = ("choose", "figure")
-LONGEST = {"describe": 120, "how it ends": 120, "summarise": 250}  # words of an answer
+# Words of an answer beyond which it is at most partly right: who quotes half a page has not answered.
+LONGEST = {"describe": 120, "how it ends": 120, "summarise": 250} | dict.fromkeys(
+    ("who", "where", "when", "how many"), 25
+)
 LONGEST_OTHERWISE = 40
 _WANTED = {
     "id": str,
