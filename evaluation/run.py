@@ -15,6 +15,7 @@ from evaluation.metrics.metric import metrics_named
 from evaluation.predictions import Prediction, PredictionFile
 from evaluation.systems import (
     Answered,
+    Books,
     GivenPassages,
     RetrievedPassages,
     System,
@@ -142,31 +143,33 @@ def _system(
     from answering.book_qa import BookQA
     from indexing.store import IndexStore
 
-    index_books(benchmark, list(dict.fromkeys(question.book for question in questions)), store, progress)
+    index_books(
+        benchmark.books, list(dict.fromkeys(question.book for question in questions)), store, progress
+    )
     qa = BookQA(IndexStore(store), settings=options.reader_settings)
     return RetrievedPassages(qa, options.retriever, options.reader, reader, options.k, story_answers)
 
 
-def index_books(benchmark: Benchmark, ids: Sequence[str], folder: Path, progress: Progress) -> None:
+def index_books(books: Books, ids: Sequence[str], folder: Path, progress: Progress) -> None:
     """Index the books that the store ``folder`` does not have; what is built stays when this is stopped."""
     from indexing.build import BookTask
     from indexing.build_many import build_many
     from indexing.manifest import BuildSettings
     from indexing.store import IndexStore
 
-    jobs = [BookTask(id, benchmark.books[id]) for id in ids]
+    jobs = [BookTask(id, books[id]) for id in ids]
     progress("indexing", 0, len(jobs))
-    workers = 1 if _fits_one_process(benchmark, ids) else None
+    workers = 1 if _fits_one_process(books, ids) else None
     for number, outcome in enumerate(build_many(jobs, BuildSettings(), IndexStore(folder), workers), 1):
         if outcome.status == "failed":
             raise StoryQAError(f"{outcome.name} cannot be indexed: {outcome.message}")
         progress("indexing", number, len(jobs))
 
 
-def _fits_one_process(benchmark: Benchmark, ids: Sequence[str]) -> bool:
+def _fits_one_process(books: Books, ids: Sequence[str]) -> bool:
     characters = 0
     for id in ids:
-        characters += len(benchmark.books[id]().text)
+        characters += len(books[id]().text)
         if characters > ONE_PROCESS_CHARACTERS:
             return False
     return True

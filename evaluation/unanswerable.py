@@ -96,7 +96,7 @@ def measure(
     """All variants of the questions, or of ``limit`` of them drawn by ``seed``, answered as users' are."""
     questions = sample(benchmark.questions, limit, seed)
     asked = variants(benchmark, questions, seed)
-    index_books(benchmark, list(dict.fromkeys(one.book for one in asked)), store, progress)
+    index_books(benchmark.books, list(dict.fromkeys(one.book for one in asked)), store, progress)
     qa = BookQA(
         IndexStore(store),
         answerable=configuration.answerable,

@@ -1,0 +1,81 @@
+"""``storyqa evaluate natural``: questions as readers type them, judged by rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def natural(
+    context: typer.Context,
+    data: Annotated[Path, typer.Option("--data", help="The folder of NarrativeQA, with its full stories.")],
+    half: Annotated[
+        str | None,
+        typer.Option(
+            "--half", help="choose, to choose by, or figure, to report; by default both.", show_default=False
+        ),
+    ] = None,
+    reader: Annotated[str, typer.Option("--reader", help="As for the benchmarks.")] = DEFAULT_READER,
+    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmarks.")] = DEFAULT_RETRIEVER,
+    k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A file for every judgement, as JSON.", show_default=False)
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+) -> None:
+    """Ask 150 natural questions about ten novels, and judge each answer by rule, with the rule listed."""
+    from evaluation.natural import natural_questions
+    from evaluation.natural.measuring import describe, measure
+    from terminal.output import console, print_json
+    from terminal.progress import ProgressBars
+
+    configuration = context.obj()
+    questions = natural_questions(half)
+    with ProgressBars() as progress:
+        judged = measure(
+            questions,
+            data,
+            configuration,
+            store or configuration.cache / "evaluation",
+            retriever,
+            reader,
+            k,
+            progress,
+        )
+    result = {"half": half, "reader": reader, "retriever": retriever, "k": k, **describe(judged)}
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, console())
+
+
+def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+
+    for one in result["judgements"]:
+        out.print(f"{one['verdict']:8}  {one['shown']:6}  {one['id']}  {one['question']}", highlight=False)
+        out.print(f"    {one['answer'] or '(no answer)'}  [{one['reason']}]", highlight=False, markup=False)
+    table = Table(title=f"natural questions: {result['reader']}, {result['retriever']}", title_justify="left")
+    table.add_column("")
+    for heading in ("questions", "right", "partly", "wrong", "declined"):
+        table.add_column(heading, justify="right")
+    rows = {name.replace("_", " "): result[name] for name in ("all", "answerable", "not_answerable")}
+    for name, counts in {**rows, "under Answer": result["under_answer"], **result["by_kind"]}.items():
+        table.add_row(name, *map(str, counts.values()))
+    out.print(table)
