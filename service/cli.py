@@ -84,6 +84,7 @@ for _command in (
     index.index,
     library.books,
     library.show,
+    library.characters,
     library.remove,
     library.verify,
     questions.search,

@@ -22,7 +22,7 @@ from evaluation.cloze.official_words import (
     kind_of,
     read_words,
 )
-from evaluation.cloze.questions import word_questions
+from evaluation.cloze.placed_questions import word_questions
 from indexing.book import Book
 
 SETTINGS = ("all", *CLASSES)

@@ -18,7 +18,7 @@ from evaluation.cloze.articles import Article, read_articles
 from evaluation.cloze.blanked_entities import LONGEST, Context
 from evaluation.cloze.book_files import read_books
 from evaluation.cloze.official_entities import FOLDERS, LAYOUT, folder_of, read_question
-from evaluation.cloze.questions import entity_questions
+from evaluation.cloze.placed_questions import entity_questions
 from indexing.book import Book
 from indexing.tagged_book import names_of, tag_book
 

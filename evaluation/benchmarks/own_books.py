@@ -13,7 +13,7 @@ from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.cloze.blanked_words import CLASSES
 from evaluation.cloze.book_files import TITLE, BookFile, read_books
-from evaluation.cloze.questions import Placed, entity_questions, word_questions
+from evaluation.cloze.placed_questions import Placed, entity_questions, word_questions
 from indexing.book import Book
 from indexing.formats.read import read_book
 from indexing.sources.locate import find

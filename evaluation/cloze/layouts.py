@@ -12,7 +12,7 @@ from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_entities import PLACEHOLDER
 from evaluation.cloze.book_files import BookFile
-from evaluation.cloze.questions import BOOKS, Placed
+from evaluation.cloze.placed_questions import BOOKS, Placed
 from indexing.tagged_book import lines_of, sentences_of
 from readers.cloze import Cloze, anonymise, parse_cloze
 
