@@ -118,7 +118,15 @@ class RetrievedPassages:
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
         asks = [
-            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader_name, n_best=1)
+            Ask(
+                q.book,
+                q.text,
+                k=self._k,
+                retriever=self._retriever,
+                reader=self._reader_name,
+                n_best=1,
+                before=q.before,
+            )
             for q in questions
         ]
         # All passages are put in order where it is known which are right: at what rank the first is.

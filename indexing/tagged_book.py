@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from encoders.tagging import tag
+from encoders.tagging import REMEDY, MissingTagger, tag
 from indexing.book import Book
 from text.names import Key, bounds, name_key
 from text.sentences import sentence_spans
@@ -79,8 +79,14 @@ def tag_book(book: Book, parted: bool = False) -> TaggedBook:
 
 
 def sentences_of(text: str) -> Iterator[Sentence]:
-    """The sentences of running text (``text.sentences``), their words by nltk's Treebank tokenizer."""
-    from nltk.tokenize import NLTKWordTokenizer
+    """The sentences of running text (``text.sentences``), their words by nltk's Treebank tokenizer.
+
+    Raises ``MissingTagger`` where nltk is not installed.
+    """
+    try:
+        from nltk.tokenize import NLTKWordTokenizer
+    except ImportError as error:
+        raise MissingTagger(f"the words of a sentence need nltk ({error}): {REMEDY}") from error
 
     tokenizer = NLTKWordTokenizer()
     plain = text.replace("’", "'")  # it knows clitics by the straight apostrophe alone

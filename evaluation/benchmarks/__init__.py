@@ -88,4 +88,20 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         settings=("articles", "books"),
         splits=("valid", "test", "train"),
     ),
+    BenchmarkSpec(
+        "lambada",
+        "evaluation.benchmarks.lambada:load",
+        "LAMBADA: the last word of a passage, without candidates.",
+        "Paperno et al. 2016",
+        settings=("passages",),
+        splits=("test", "valid"),
+    ),
+    BenchmarkSpec(
+        "cloze",
+        "evaluation.benchmarks.own_books:load",
+        "One's own books: a blank is filled from passages found before it; no labels are needed.",
+        settings=("all", "NE", "CN", "V", "P", "entity"),
+        splits=("own",),
+        searched=True,
+    ),
 )

@@ -41,7 +41,8 @@ class Question:
     in order; none where they are to be retrieved) and ``gold`` (where the answer is known to
     stand) point into; it is the story, unless several stories are read as one book. ``candidates``
     are the answers to choose from (cloze, multiple choice), none where the answer is free. ``names`` are the
-    places of entities, where the benchmark knows them.
+    places of entities, where the benchmark knows them. ``before`` is an offset in the book: nothing at or
+    after it may be found.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Question:
     kind: str | None = None
     candidates: tuple[str, ...] = field(default=(), repr=False)  # see Benchmark.fingerprint
     names: Names | None = field(default=None, repr=False)
+    before: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.text.strip():

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Place, Question, sample
+from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.benchmarks.files import DataError, choose, require
 from evaluation.cloze.articles import LAYOUT as ARTICLES
 from evaluation.cloze.articles import Article, read_articles
-from evaluation.cloze.blanked_entities import LONGEST, BlankedEntity, Context
+from evaluation.cloze.blanked_entities import LONGEST, Context
 from evaluation.cloze.book_files import read_books
-from evaluation.cloze.built import NamedBook, names
 from evaluation.cloze.official_entities import FOLDERS, LAYOUT, folder_of, read_question
+from evaluation.cloze.questions import entity_questions
 from indexing.book import Book
 from indexing.tagged_book import names_of, tag_book
 
@@ -123,58 +123,30 @@ def _ask(article: Article, kind: str) -> Iterable[Question]:
         asked = context.ask(highlight, (0, len(highlight)), names_of(bullet))
         for one in asked:
             id = f"{article.book.id}:{number}:{one.answer[0]}"
-            yield _question(id, article.book.id, one, tagged.sentences, kind)
+            yield Question(
+                id=id,
+                story=article.book.id,
+                text=one.question,
+                answers=(one.right,),
+                book=article.book.id,
+                given=tagged.sentences,
+                kind=kind,
+                candidates=one.candidates,
+                names=one.names,
+            )
 
 
 def _of_books(data: Path, split: str, count: int, seed: int, cache: Path | None) -> Benchmark:
-    books = {file.book.id: file for file in read_books(data, split)}
-    found = {one.book: one for one in names(list(books.values()), cache)}
-    places = [
-        (id, i) for id, one in found.items() for i in range(len(one.sentences)) if one.first_of(i) is not None
-    ]
-    random.Random(f"{seed} books").shuffle(places)
-    questions: list[tuple[str, int, Question]] = []
-    for id, sentence in places:
-        if len(questions) >= count:
-            break
-        text = books[id].book.text
-        questions += [(id, sentence, one) for one in _ask_book(text, found[id], sentence)]
-    order = {id: number for number, id in enumerate(books)}
-    questions = sorted(questions[:count], key=lambda one: (order[one[0]], one[1]))
+    files = read_books(data, split)
+    questions = [one.question for one in entity_questions(files, count, seed, cache)]
+    books = {file.book.id: file.book for file in files}
     return _benchmark(
         split,
         "books",
-        [question for _, _, question in questions],
-        {id: partial(_itself, file.book) for id, file in books.items()},
-        {id: file.book.title for id, file in books.items()},
+        questions,
+        {id: partial(_itself, book) for id, book in books.items()},
+        {id: book.title for id, book in books.items()},
         (_MADE,),
-    )
-
-
-def _ask_book(text: str, book: NamedBook, sentence: int) -> Iterable[Question]:
-    """The questions of a sentence that has as many tokens before it as a context may have."""
-    first = book.first_of(sentence)
-    if first is None:
-        return
-    context = Context(text, book.names_in(first, sentence))
-    asked = context.ask(text, book.sentences[sentence], book.names_in(sentence, sentence + 1))
-    for one in asked:
-        yield _question(
-            f"{book.book}:{one.answer[0]}", book.book, one, book.sentences[first:sentence], "books"
-        )
-
-
-def _question(id: str, book: str, one: BlankedEntity, given: tuple[Place, ...], kind: str) -> Question:
-    return Question(
-        id=id,
-        story=book,
-        text=one.question,
-        answers=(one.right,),
-        book=book,
-        given=given,
-        kind=kind,
-        candidates=one.candidates,
-        names=one.names,
     )
 
 

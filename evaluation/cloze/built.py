@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -11,11 +13,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from encoders.tagging import MODEL
+from encoders.tagging import SHA256
 from evaluation.cloze.blanked_entities import LONGEST
 from evaluation.cloze.blanked_words import CLASSES, VERSION, BlankedWord, draw
 from evaluation.cloze.book_files import BookFile
-from evaluation.cloze.kept import digest_of, kept
+from indexing.kept_rows import kept
 from indexing.tagged_book import Name, Place, TaggedBook, names_of, tag_book
 
 log = logging.getLogger(__name__)
@@ -67,8 +69,8 @@ def words(files: Sequence[BookFile], count: int, seed: int, cache: Path | None =
             for one in draw(tagged, kind, count, seed):
                 yield [one.book, one.kind, one.context, one.query, one.answer, one.candidates]
 
-    key = digest_of(files, VERSION, MODEL, count, seed)
-    sentences, *rows = kept(f"cbt-{key}", build, cache)
+    path = _path(cache, "words", files, VERSION, SHA256, count, seed)
+    sentences, *rows = kept(path, build)
     interned: dict[str, str] = {}  # one object a word: there are far more candidates than words
     questions = tuple(
         BlankedWord(
@@ -93,7 +95,7 @@ def names(files: Sequence[BookFile], cache: Path | None = None) -> list[NamedBoo
             lengths = [len(tagged.words_of(n)) for n in range(len(tagged.sentences))]
             yield [tagged.book.id, tagged.sentences, lengths, found]
 
-    rows = kept(f"names-{digest_of(files, VERSION, MODEL)}", build, cache)
+    rows = kept(_path(cache, "names", files, VERSION, SHA256), build)
     return [
         NamedBook(
             book,
@@ -103,6 +105,22 @@ def names(files: Sequence[BookFile], cache: Path | None = None) -> list[NamedBoo
         )
         for book, places, lengths, found in rows
     ]
+
+
+def default_cache() -> Path:
+    """Where what is built is kept unless another folder is named."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("storyqa")
+
+
+def _path(cache: Path | None, kind: str, files: Sequence[BookFile], *settings: str | int) -> Path:
+    """The file for what is built of these books with these settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for file in files:
+        digest.update(f"\0{file.book.id}\0{file.parted}\0".encode())
+        digest.update(hashlib.sha256(file.book.text.encode("utf-8", "surrogatepass")).digest())
+    return (cache or default_cache()) / "cloze" / f"{kind}-{digest.hexdigest()[:20]}.jsonl"
 
 
 def _tagged(files: Sequence[BookFile]) -> Iterator[TaggedBook]:

@@ -34,8 +34,8 @@ class OfficialEntity:
 
 
 def folder_of(data: Path, split: str) -> Path | None:
-    """The folder of the split's questions, None where ``data`` has no such folders."""
-    for folder in (data / "questions" / FOLDERS[split], data / FOLDERS[split]):
+    """The folder of the split's questions, which may be ``data`` itself; None where there is none."""
+    for folder in (data / "questions" / FOLDERS[split], data / FOLDERS[split], data):
         if folder.is_dir() and next(folder.glob("*.question"), None) is not None:
             return folder
     return None

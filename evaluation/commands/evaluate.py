@@ -101,11 +101,11 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
 def _loader_options(spec: BenchmarkSpec) -> dict[str, tuple[Any, Any]]:
     """The options that the benchmark's file states: the parameters of its loader, with their help.
 
-    Not those that the whole run has too: its seed, and the user's cache.
+    Not those that the whole run has too: its seed, the user's cache and index store.
     """
     options: dict[str, tuple[Any, Any]] = {}
     for name, parameter in inspect.signature(spec.load, eval_str=True).parameters.items():
-        if name in ("seed", "cache"):
+        if name in ("seed", "cache", "shelf"):
             continue
         annotation, text = parameter.annotation, _DATA_HELP
         if get_origin(annotation) is Annotated:
@@ -135,6 +135,8 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
             loaded_with["seed"] = given["seed"]
         if "cache" in takes:
             loaded_with["cache"] = configuration.cache
+        if "shelf" in takes:
+            loaded_with["shelf"] = configuration.store
         _evaluate(spec, configuration, loaded_with, **given)
 
     parameters = [
