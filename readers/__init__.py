@@ -37,8 +37,8 @@ class ReaderSpec(Spec):
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
-_CNN = "Hermann et al. 2015"
-_CBT = "Hill et al. 2016"
+_HILL = "Hill et al. 2016"
+_HERMANN = "Hermann et al. 2015"
 
 READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
@@ -133,7 +133,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.baselines.frequency:FrequencyReader",
         "the candidate that the passages spell most often; `exclusive` prefers those that the question does "
         "not, `corpus` counts in the books that were trained on",
-        _CNN,
+        _HERMANN,
         "3",
         forms=("cloze-frequency", "cloze-frequency@exclusive", "cloze-frequency:DIR@corpus"),
         public=True,
@@ -147,7 +147,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.baselines.sliding_window:SlidingWindowReader",
         "the candidate that with the question overlaps most with a stretch of text as long as the question, "
         "weighed by rarity",
-        _CBT,
+        _HILL,
         "4.1",
         public=True,
         model="none",
@@ -159,7 +159,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "cloze-distance",
         "readers.baselines.word_distance:WordDistanceReader",
         "the candidate around which the question's words are nearest to their places, each off by 8 at most",
-        _CNN,
+        _HERMANN,
         "3.1",
         forms=("cloze-distance", "cloze-distance@m=5"),
         public=True,
@@ -173,7 +173,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.baselines.frames:FramesReader",
         "the candidate in a clause with the question's verb, subject or object, by spaCy's parse in place of "
         "PropBank's frames",
-        _CNN,
+        _HERMANN,
         "3.1",
         ranks=True,
         candidates=True,
@@ -184,7 +184,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.baselines.ngram:KneserNeyReader",
         "the candidate with which the question is most probable by an n-gram model; `cache` mixes in how "
         "often the passages have each word",
-        _CBT,
+        _HILL,
         "4.2",
         forms=("kneser-ney:DIR", "kneser-ney:DIR@cache", "kneser-ney:DIR@cache=0.1"),
         model="none",
@@ -234,6 +234,100 @@ READERS: dict[str, ReaderSpec] = by_name(
         shipped=True,
         trained=True,
         ranks=True,
+    ),
+    ReaderSpec(
+        "memn2n",
+        "readers.neural.memn2n:MemN2NReader",
+        "fills a blank by attention to memories of the context: windows, trained to find the one that "
+        "supports the answer (`self`), or windows, sentences or words and a softmax over all words; "
+        "`hard` and `exclude` read otherwise",
+        _HILL,
+        "3",
+        forms=("memn2n", "memn2n:DIR@self", "memn2n:DIR@window"),
+        shipped=True,
+        trained=True,
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "embedding",
+        "readers.neural.embedding:EmbeddingReader",
+        "fills a blank by a bag of words beside each candidate: those of the context, the query or round the "
+        "blank",
+        _HILL,
+        "4.3",
+        forms=("embedding:DIR@window", "embedding:DIR@position"),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "lstm-lm",
+        "readers.neural.lstm_lm:LstmLmReader",
+        "fills a blank with what makes the query likeliest to an LSTM language model, which reads the "
+        "context first or the query alone",
+        _HILL,
+        "4.4",
+        forms=("lstm-lm:DIR@context", "lstm-lm:DIR@query"),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "contextual-lstm",
+        "readers.neural.contextual_lstm:ContextualLstmReader",
+        "fills a blank with what makes the query likeliest to a language model that attends to the context",
+        _HILL,
+        "4.4",
+        forms=("contextual-lstm:DIR",),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "deep-lstm",
+        "readers.neural.deep_lstm:DeepLstmReader",
+        "fills a blank by a deep LSTM over query and context",
+        _HERMANN,
+        "3.2",
+        forms=("deep-lstm:DIR",),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "attentive",
+        "readers.neural.attentive:AttentiveReader",
+        "fills a blank by attention to the tokens of the context",
+        _HERMANN,
+        "3.2",
+        forms=("attentive:DIR",),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "uniform",
+        "readers.neural.attentive:UniformReader",
+        "fills a blank as `attentive` does, all attention equal",
+        _HERMANN,
+        "4",
+        forms=("uniform:DIR",),
+        ranks=True,
+        candidates=True,
+        cloze=True,
+    ),
+    ReaderSpec(
+        "impatient",
+        "readers.neural.impatient:ImpatientReader",
+        "fills a blank by attention to the tokens of the context at each token of the query",
+        _HERMANN,
+        "3.2",
+        forms=("impatient:DIR",),
+        ranks=True,
+        candidates=True,
+        cloze=True,
     ),
 )
 DEFAULT_READER = "auto"

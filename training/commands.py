@@ -34,6 +34,10 @@ OfficialData = Annotated[
         "give it once for each."
     ),
 ]
+ClozeData = Annotated[
+    list[Path],
+    typer.Option(help="The folder of the data set, in its publisher's layout, or with books: as evaluate."),
+]
 Out = Annotated[Path, typer.Option(help="The folder for checkpoint, log.jsonl, its curve and the weights.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
@@ -63,7 +67,8 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
             outcome = train(run, settings, **own)
         _report(outcome, as_json)
 
-    common = [_option("data", OfficialData if spec.official else Data), _option("out", Out)]
+    data_option = ClozeData if spec.cloze else OfficialData if spec.official else Data
+    common = [_option("data", data_option), _option("out", Out)]
     if settings_class is not None:
         common.append(_option("resume", Resume, False))
     options = [*common, *settings_options, *own_options, _option("as_json", AsJson, False)]

@@ -150,6 +150,24 @@ def write_neural_card(weights: Path, what: str, trained_on: str, chosen: str, ma
     )
 
 
+def write_cloze_card(weights: Path, what: str, trained_on: str, chosen: str, made: Provenance) -> None:
+    """As ``write_neural_card``, for a system that fills blanks."""
+    weights.with_suffix(".md").write_text(
+        f"""# {weights.name}
+
+{what}
+
+- **Trained on** {trained_on}. The valid split served to choose, no test split for anything.
+- **Data**:
+{made.data_lines()}
+- **Chosen** by {chosen}
+- **Licence**: Apache-2.0
+{made.closing_lines(weights)}
+""",
+        encoding="utf-8",
+    )
+
+
 def summarise_data(data: Mapping[str, tuple[int, int]], articles: int) -> str:
     """Such as ``FairytaleQA train (7,542 questions), SQuAD v1.1 train (20,000 questions an epoch)``."""
     parts = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import torch
 from safetensors import safe_open
@@ -19,6 +20,32 @@ WARMUP = 0.05  # share of the run
 SMOOTHING = 0.98  # of the logged losses
 
 Batch = TypeVar("Batch")
+Kind = Literal["adamw", "sgd", "rmsprop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimisation:
+    """How weights are moved: by ``kind``, gradients together no longer than ``clip``, None for any length.
+
+    The learning rate warms up and decays to 0 over the run, or, with ``shrink``, stays and is divided by that
+    each time the first of the task's ``chosen_by`` is no better than before. RMSprop has a momentum of .9 and
+    a decay of .95 (Hermann et al. 2015, appendix A).
+    """
+
+    kind: Kind = "adamw"
+    clip: float | None = 1.0
+    shrink: float | None = None
+
+    def optimizer(self, groups: Sequence[dict[str, Any]]) -> torch.optim.Optimizer:
+        """The optimiser of the parameters in ``groups``."""
+        if self.kind == "sgd":
+            return torch.optim.SGD(groups, lr=0.0)
+        if self.kind == "rmsprop":
+            return torch.optim.RMSprop(groups, alpha=0.95, momentum=0.9)
+        return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+
+
+ADAMW = Optimisation()
 
 
 class RunExists(StoryQAError):
@@ -31,6 +58,11 @@ class Task(Protocol[Batch]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """All that a run depends on, its ``seed`` among it: with equal settings and data go equal batches."""
+        ...
+
+    @property
+    def optimisation(self) -> Optimisation:
+        """How its weights are moved."""
         ...
 
     @property
@@ -74,7 +106,7 @@ Trainable = TypeVar("Trainable", bound=Task[Any])
 
 
 class Trainer(Generic[Trainable]):
-    """Trains a task with AdamW, a linear warm-up and a linear decay to 0."""
+    """Trains a task as its ``optimisation`` says: by default AdamW, a linear warm-up and decay to 0."""
 
     def __init__(self, task: Trainable, out: Path) -> None:
         self.task, self.out = task, out
@@ -84,12 +116,8 @@ class Trainer(Generic[Trainable]):
         groups = [(list(parameters), rate) for parameters, rate in task.groups()]
         self._rates = [rate for _, rate in groups]
         self._parameters = [parameter for parameters, _ in groups for parameter in parameters]
-        self._optimizer = torch.optim.AdamW(
-            [{"params": parameters} for parameters, _ in groups],
-            betas=(0.9, 0.98),
-            weight_decay=0.01,
-            fused=True,
-        )
+        self._optimizer = task.optimisation.optimizer([{"params": parameters} for parameters, _ in groups])
+        self._shrunk = 1.0  # what the learning rates are divided by
         self._running: dict[str, float] = {}
         self._best: dict[str, float] = {}
 
@@ -119,6 +147,7 @@ class Trainer(Generic[Trainable]):
             self.chunk += 1
             if self.chunk in stops:
                 self.scores = dict(self.task.validate())
+                self._shrink_rates()
                 self._keep_best()
             self.seconds = time.monotonic() - began
             self._log(with_scores=self.chunk in stops)
@@ -130,16 +159,19 @@ class Trainer(Generic[Trainable]):
         self.save()
 
     def _step(self, batch: object) -> None:
+        how = self.task.optimisation
         done = min(1.0, (self.chunk + 0.5) / self.task.chunks)
+        share = min(done / WARMUP, (1 - done) / (1 - WARMUP)) if how.shrink is None else 1 / self._shrunk
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * min(done / WARMUP, (1 - done) / (1 - WARMUP))
+            group["lr"] = rate * share
         device = self.task.device
         dtype = pick_dtype(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             losses = self.task.losses(batch)
         self._optimizer.zero_grad()
         torch.autograd.backward(torch.stack(list(losses.values())).sum())
-        torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
+        if how.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self._parameters, how.clip)
         self._optimizer.step()
         for name, loss in losses.items():
             before = self._running.get(name, loss.item())
@@ -155,6 +187,12 @@ class Trainer(Generic[Trainable]):
             entry["validation"] = self.scores
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
+
+    def _shrink_rates(self) -> None:
+        how = self.task.optimisation
+        for name in self.task.chosen_by[: how.shrink is not None]:
+            if self.scores.get(name, -1.0) <= self._best.get(name, -1.0):
+                self._shrunk *= how.shrink or 1.0
 
     def _keep_best(self) -> None:
         for name in self.task.chosen_by:
@@ -204,6 +242,7 @@ class Trainer(Generic[Trainable]):
             "running": json.dumps(self._running),
             "scores": json.dumps(self.scores),
             "best": json.dumps(self._best),
+            "shrunk": str(self._shrunk),
             "settings": json.dumps(self.task.settings),
         }
         self._write(state, self.checkpoint, info)
@@ -232,4 +271,5 @@ class Trainer(Generic[Trainable]):
         self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
         self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
         self._best = json.loads(info.get("best", "{}"))
+        self._shrunk = float(info.get("shrunk", "1"))
         return True

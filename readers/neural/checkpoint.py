@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,17 @@ RANKING_SUFFIX = "-mrr"  # after the name of a checkpoint that ranks, where anot
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """``sizes`` are the keywords that the model is made with, beside the number of words it knows."""
+    """``sizes`` are the keywords that the model is made with, beside the number of words it knows.
+
+    ``options`` are what a reader has to know of how it was trained.
+    """
 
     sizes: Mapping[str, int]
     vocabulary: Vocabulary
     tensors: Mapping[str, torch.Tensor]
     trained_on: str
     version: str | None = None
+    options: Mapping[str, bool] = field(default_factory=dict)
 
     def load_into(self, model: torch.nn.Module) -> None:
         """Give the model these weights; raises ModelError where they do not fit."""
@@ -48,18 +52,22 @@ class Checkpoint:
             "trained_on": self.trained_on,
             "settings": json.dumps(dict(settings)),
         }
+        if self.options:
+            info["options"] = json.dumps(dict(self.options))
         halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in self.tensors.items()}
         save_file(halves, path, metadata=info)
         return path
 
 
-def load(name: str, argument: str | None) -> Checkpoint:
+def load(name: str, argument: str | None, remedy: str | None = None) -> Checkpoint:
     """The shipped weights of the reader ``name``, or those that training left in the folder ``argument``.
 
-    Raises ModelError where there are none, or none of such a model.
+    Raises ModelError where there are none, or none of such a model; it names the ``remedy``, the command that
+    trains them, by default the one called ``name``.
     """
     folder = Path(str(files("readers.weights"))) if argument is None else Path(argument)
-    return read(folder / f"{name}{SUFFIX}", f"storyqa train {name} --data DATA --out {argument or 'FOLDER'}")
+    command = remedy or f"storyqa train {name} --data DATA --out {argument or 'FOLDER'}"
+    return read(folder / f"{name}{SUFFIX}", command)
 
 
 def read(path: Path, remedy: str) -> Checkpoint:
@@ -78,6 +86,7 @@ def read(path: Path, remedy: str) -> Checkpoint:
             tensors,
             info["trained_on"],
             file_hash(path)[:12],
+            json.loads(info.get("options", "{}")),
         )
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ModelError(f"{path} cannot be read ({error!r}); train it again: {remedy}") from error

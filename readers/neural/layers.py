@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch.nn import LSTM, Dropout, Embedding, Module
+from torch.nn import LSTM, AdaptiveLogSoftmaxWithLoss, Dropout, Embedding, Module
 
 MASKED = -1e9  # the score of what is padding, before a softmax
 
@@ -79,3 +79,12 @@ def pad_sequences(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[
 def sequence_mask(lengths: torch.Tensor, longest: int) -> torch.Tensor:
     """(rows, longest), True where a row has a token."""
     return torch.arange(longest, device=lengths.device) < lengths[:, None]
+
+
+def adaptive_softmax(inputs: int, words: int) -> AdaptiveLogSoftmaxWithLoss:
+    """log softmax over ids of which the smaller are the more frequent words (Grave et al. 2017, section 4).
+
+    Rarer words share clusters, and are told apart by fewer dimensions each.
+    """
+    cutoffs = [cut for cut in (2_000, 10_000) if cut < words - 1] or [max(1, words // 2)]
+    return AdaptiveLogSoftmaxWithLoss(inputs, words, cutoffs, div_value=2.0)

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from training.corpora import fairytaleqa, mctest, narrativeqa, squad
+from training.corpora import cloze, fairytaleqa, mctest, narrativeqa, squad
 from training.corpora.corpus import Corpus, Document, NoTrainingData
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
 
 TRAIN_SHARE = 0.05  # of the documents of NarrativeQA's training split are held out
 # What each kind of document is, and its licence.
-SOURCES = {**fairytaleqa.SOURCES, **squad.SOURCES, **narrativeqa.SOURCES, **mctest.SOURCES}
+SOURCES = {
+    **fairytaleqa.SOURCES,
+    **squad.SOURCES,
+    **narrativeqa.SOURCES,
+    **mctest.SOURCES,
+    **cloze.SOURCES,
+}
 
 
 def load_corpus(folders: Sequence[Path]) -> Corpus:

@@ -14,13 +14,15 @@ class ObjectiveSpec(Spec):
     ``where`` is the ``"module:function"`` that is given an ``Invocation``, the settings, and what options
     it has besides; ``settings`` the dataclass that makes the command's other options, None for a fit that
     has none. ``model`` is what a card says of the model, and ``used_as`` where the weights go.
-    ``official`` models learn NarrativeQA's own training split, the others half A of its valid.
+    ``official`` models learn NarrativeQA's own training split, the others half A of its valid; ``cloze`` ones
+    the train split of a cloze data set.
     """
 
     settings: str | None = None
     used_as: str = ""
     model: str = ""
     official: bool = False
+    cloze: bool = False
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
@@ -100,6 +102,26 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         used_as="--reader bidaf:DIR",
         model="BiDAF without characters, with learnt word vectors and one modelling layer.",
         official=True,
+    ),
+    ObjectiveSpec(
+        "cbt",
+        f"{_HERE}.cloze:train_cbt",
+        "Train a system that fills blanks on the Children's Book Test, or on books.",
+        "Hill et al. 2016",
+        "4",
+        settings=f"{_HERE}.cloze_settings:ClozeSettings",
+        used_as="--reader SYSTEM:DIR, as in memn2n:DIR@self",
+        cloze=True,
+    ),
+    ObjectiveSpec(
+        "cnn",
+        f"{_HERE}.cloze:train_cnn",
+        "Train a system that fills blanks on the entity questions of CNN and Daily Mail, or of books.",
+        "Hermann et al. 2015",
+        "3",
+        settings=f"{_HERE}.cloze_settings:ClozeSettings",
+        used_as="--reader SYSTEM:DIR, as in attentive:DIR",
+        cloze=True,
     ),
     ObjectiveSpec(
         "judge",

@@ -33,7 +33,7 @@ from training.corpora.squad import ARTICLES
 from training.export import Provenance, Trained, save_weights, write_card
 from training.invocation import Invocation
 from training.objectives.options import Rank, Seed
-from training.trainer import Trainer
+from training.trainer import ADAMW, Trainer
 from training.validation import retrieval_scores
 
 ENCODED = 8192  # tokens in one pass of the encoder
@@ -74,6 +74,7 @@ class BiEncoderTask:
     """Fine-tunes the encoder on a corpus (a ``training.trainer.Task``)."""
 
     chosen_by: Sequence[str] = ()
+    optimisation = ADAMW
 
     def __init__(self, settings: BiEncoderSettings, corpus: Corpus) -> None:
         self._settings = settings

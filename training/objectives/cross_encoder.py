@@ -34,7 +34,7 @@ from training.objectives.cross_encoder_batches import (
 )
 from training.objectives.cross_encoder_losses import relevance_loss, span_loss
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
-from training.trainer import Trainer
+from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
 from training.validation import reading_scores
 
@@ -48,6 +48,7 @@ class CrossEncoderTask:
     """One cross-encoder with a span head, a relevance head and a decoder (a ``training.trainer.Task``)."""
 
     chosen_by: Sequence[str] = ()
+    optimisation = ADAMW
 
     def __init__(
         self,

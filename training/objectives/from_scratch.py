@@ -24,7 +24,7 @@ from training.export import Provenance, Trained, summarise_data, write_neural_ca
 from training.invocation import Invocation
 from training.objectives import OBJECTIVES
 from training.objectives.options import Seed
-from training.trainer import Trainer
+from training.trainer import ADAMW, Trainer
 from training.validation import neural_scores
 
 SMALLEST = 6  # samples of a batch, however long their contexts
@@ -131,6 +131,7 @@ class NeuralTask:
     """
 
     chosen_by: Sequence[str] = ("rouge_l", "mrr")
+    optimisation = ADAMW
 
     def __init__(self, objective: NeuralObjective, settings: NeuralSettings, corpus: Corpus) -> None:
         self.objective = objective

@@ -1,0 +1,179 @@
+"""Training networks to fill blanks: they learn, stop and go on, and leave what a reader opens."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import facts
+import pytest
+import torch
+
+from encoders.errors import ModelError
+from readers import open_reader
+from readers.reading import Reading
+from text.registry import UnknownName, import_object
+from training.objectives.cloze import ClozeTask, export
+from training.objectives.cloze_settings import ClozeSettings, system_of
+from training.objectives.cloze_systems import CLOZE_SYSTEMS
+from training.objectives.document import DocumentObjective
+from training.objectives.embedding import EmbeddingObjective
+from training.objectives.language_model import TextObjective
+from training.objectives.memn2n import MemoryObjective
+from training.trainer import Trainer
+
+MEMORY, DOCUMENT = MemoryObjective, DocumentObjective
+# Per system what learns, and how it learns fifty questions fast: epochs, rate, width of vectors, of LSTMs.
+FAST: dict[str, tuple[Any, int, float, int, int | None]] = {
+    "memn2n@self": (MEMORY, 30, 0.03, 32, None),
+    "memn2n@self,anonymous": (MEMORY, 60, 0.03, 32, None),
+    "memn2n@self,all-windows,all-targets": (MEMORY, 30, 0.03, 32, None),
+    "memn2n@self,lm": (MEMORY, 60, 0.03, 32, None),
+    "memn2n@window": (MEMORY, 60, 0.03, 32, None),
+    "memn2n@sentence": (MEMORY, 200, 0.01, 32, None),
+    "memn2n@lexical": (lambda: TextObjective(cased=False, memories=20), 60, 0.05, 32, None),
+    "embedding@context": (EmbeddingObjective, 200, 0.01, 32, None),
+    "embedding@query": (EmbeddingObjective, 60, 0.03, 32, None),
+    "embedding@window": (EmbeddingObjective, 60, 0.03, 32, None),
+    "embedding@position": (EmbeddingObjective, 60, 0.03, 32, None),
+    "lstm-lm@query": (TextObjective, 60, 0.5, 48, 48),
+    "contextual-lstm": (lambda: TextObjective(memories=40), 60, 0.5, 48, 48),
+    "deep-lstm": (DOCUMENT, 40, 3e-3, 32, 32),
+    "uniform": (DOCUMENT, 40, 3e-3, 32, 32),
+    "attentive": (DOCUMENT, 40, 3e-3, 32, 32),
+    "impatient": (DOCUMENT, 40, 3e-3, 32, 32),
+}
+
+# Language models learn a sentence with what is before it.
+TEXTS = {"lstm-lm@query": "sentences", "contextual-lstm": "sentences", "memn2n@lexical": "book"}
+# What learns faster than the paper's: fewer hops and memories; the query last.
+SIZES = {"memn2n@lexical": {"hops": 2, "n": 20}, "deep-lstm": {"depth": 2, "query_first": 0}}
+
+
+def cloze_task(system: str, data_set: str = "cbt", **options: Any) -> ClozeTask:
+    make, epochs, rate, width, hidden = FAST[system]
+    values = {"epochs": epochs, "rate": rate, "width": width, "hidden": hidden, "batch": 10, "dropout": 0.0}
+    settings = ClozeSettings(system, chunk=50, data_set=data_set, **{**values, **options})
+    line = system_of(settings)
+    if system in SIZES and line.network is not None:
+        line = replace(line, network=replace(line.network, sizes=SIZES[system]))
+    return ClozeTask(make(), line, settings, facts.cloze_corpus(data_set, TEXTS.get(system, "villages")))
+
+
+def test_every_system_of_the_table_is_trained_by_the_function_that_its_record_names() -> None:
+    for system in CLOZE_SYSTEMS.values():
+        assert callable(import_object(system.where))
+        if system.network is not None:
+            assert system.name in FAST
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("system", FAST)
+def test_fifty_blanks_are_learnt_by_heart(system: str, tmp_path: Path) -> None:
+    task = cloze_task(system)
+    assert len(task.held_out) == 50
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=4)
+    assert trainer.use_best("accuracy") > 0
+    assert trainer.scores["accuracy"] > 0.95
+    trained = export(trainer, f"storyqa train cbt --system {system}")
+    name, _, options = system.partition("@")
+    reader = open_reader(f"{name}:{tmp_path}@{options}" if options else f"{name}:{tmp_path}")
+    right = 0
+    for question in facts.fifty_clozes().questions:
+        text = facts.fifty_clozes().books[question.book]().text
+        passages = tuple(text[start:end] for start, end in question.given)
+        [[answer]] = reader.read([Reading(question.text, passages, candidates=question.candidates)])
+        assert answer.span is not None
+        assert passages[answer.span.passage][answer.span.start : answer.span.end] == answer.text
+        right += answer.text == question.answers[0]
+    assert right / 50 == pytest.approx(trained.scores["accuracy"], abs=0.021)
+    assert reader.trained_on == "Children's Book Test train (50 questions of 10 works)"
+
+
+@pytest.mark.parametrize("system", ["memn2n@self", "embedding@position", "lstm-lm", "attentive"])
+def test_a_run_that_is_stopped_goes_on_to_the_same_weights(system: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"epochs": 2, "unknown": 0.1, "width": 8}
+    if FAST[system][4] is not None:
+        options |= {"hidden": 8, "dropout": 0.2}
+
+    def make() -> ClozeTask:
+        task = cloze_task(system, "cnn" if system == "attentive" else "cbt", **options)
+        task.settings = {**task.settings, "chunk": 20}
+        task.chunks = 6
+        return task
+
+    whole = Trainer(make(), tmp_path / "whole")
+    whole.train(validations=2)
+
+    class Killed(Exception):
+        pass
+
+    def kill(done: int, total: int) -> None:
+        if done == 4:
+            raise Killed
+
+    stopped = Trainer(make(), tmp_path / "stopped")
+    with pytest.raises(Killed):
+        stopped.train(kill, save_every_s=0, validations=2)
+    resumed = Trainer(make(), tmp_path / "stopped")
+    assert resumed.resume()
+    assert 0 < resumed.chunk < 6
+    resumed.train(validations=2)
+    states = whole.task.model.state_dict(), resumed.task.model.state_dict()
+    for name, tensor in states[0].items():
+        assert torch.equal(tensor, states[1][name]), name
+
+
+def test_the_learning_rate_shrinks_when_the_valid_split_is_no_better(tmp_path: Path) -> None:
+    task = cloze_task("memn2n@self", epochs=4, rate=0.0)  # a rate of 0: nothing is ever better
+    task.network = replace(task.network, rate=1e-9)
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=4)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    assert len({line["validation"]["accuracy"] for line in lines}) == 1
+    assert trainer._shrunk == 2.0**3
+
+
+def test_markers_are_drawn_anew_for_every_batch() -> None:
+    task = cloze_task("attentive", "cnn")
+    assert task.anonymous
+    examples, _ = next(iter(task.batches(0)))
+    torch.manual_seed(0)
+    task.model.eval()
+    losses = {
+        task.objective.loss(task.model, examples, task, random.Random(seed)).item() for seed in range(5)
+    }
+    assert len(losses) == 5
+
+
+def test_an_unknown_system_or_option_is_refused_with_the_choices() -> None:
+    with pytest.raises(UnknownName, match="attentive"):
+        system_of(ClozeSettings("atentive"))
+    with pytest.raises(ModelError, match="all-windows"):
+        ClozeTask(
+            MemoryObjective(),
+            system_of(ClozeSettings("memn2n@self,loud")),
+            ClozeSettings("memn2n@self,loud"),
+            facts.cloze_corpus(),
+        )
+
+
+def test_a_folder_of_several_seeds_is_read_as_their_mean(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        task = cloze_task("memn2n@self", seed=seed, epochs=1)
+        task.weights("nothing").save(tmp_path / str(seed) / "memn2n-self.safetensors", {})
+    one, other, both = (
+        open_reader(f"memn2n:{folder}@self") for folder in (tmp_path / "1", tmp_path / "2", tmp_path)
+    )
+    question = facts.fifty_clozes().questions[0]
+    text = facts.fifty_clozes().books[question.book]().text
+    reading = Reading(question.text, (text,), candidates=question.candidates)
+    shares = [
+        torch.tensor(reader.rank(reading, question.candidates)).exp()  # type: ignore[attr-defined]
+        for reader in (one, other, both)
+    ]
+    assert torch.allclose((shares[0] + shares[1]) / 2, shares[2], atol=1e-5)

@@ -1,0 +1,79 @@
+"""Cloze questions to train on, and the valid split to choose by: as clozes, and as running text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evaluation.benchmarks import BENCHMARKS
+from evaluation.benchmarks.benchmark import Benchmark, Question
+from readers.cloze import Cloze, parse_cloze
+from readers.reading import Reading
+from training.corpora.corpus import NoTrainingData
+
+HELD_OUT = 1_000  # questions of the valid split that a choice rests on
+SOURCES = {
+    "cbt": "Children's Book Test train (children's books of Project Gutenberg, public domain)",
+    "cnn": "CNN and Daily Mail train, or entity questions of books (Project Gutenberg, public domain)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClozeCorpus:
+    """The questions of a data set's train split, and a draw of its valid split."""
+
+    data_set: str
+    train: Benchmark
+    held_out: Benchmark
+
+    def describe(self) -> dict[str, tuple[int, int]]:
+        """As ``Corpus.describe``: works and questions."""
+        return {self.data_set: (len(self.train.titles), len(self.train.questions))}
+
+    def sentences(self) -> Iterator[tuple[str, str]]:
+        """The book and the text of each passage of the train split, once and in the order of the books."""
+        places: dict[str, dict[tuple[int, int], None]] = {}
+        for question in self.train.questions:
+            places.setdefault(question.book, {}).update(dict.fromkeys(question.given))
+        seen = set()
+        for book, of_one in places.items():
+            text = self.train.books[book]().text
+            for start, end in sorted(of_one):
+                sentence = text[start:end]
+                if sentence not in seen:
+                    seen.add(sentence)
+                    yield book, sentence
+
+
+def load(
+    folders: Sequence[Path], data_set: str, count: int | None, setting: str | None, seed: int
+) -> ClozeCorpus:
+    """The data set in the one folder, ``count`` and ``setting`` as for its loader's train split.
+
+    Raises NoTrainingData for several folders or an empty split, and the loader's ``DataError``.
+    """
+    if len(folders) != 1:
+        raise NoTrainingData(f"{len(folders)} folders; wanted one, that of the data set {data_set}")
+    spec = BENCHMARKS[data_set]
+    chosen = setting or spec.settings[0]
+    splits = []
+    for split, number in (("train", count), ("valid", None)):
+        benchmark = spec.load(folders[0], split, chosen, count=number, seed=seed)
+        if not benchmark.questions:
+            raise NoTrainingData(f"{folders[0]}: no question in the {split} split of {data_set}")
+        splits.append(benchmark)
+    train, valid = splits
+    drawn = random.Random(seed).sample(valid.questions, min(HELD_OUT, len(valid.questions)))
+    return ClozeCorpus(data_set, train, replace(valid, questions=tuple(drawn)))
+
+
+def clozes(benchmark: Benchmark) -> Iterator[tuple[Question, Cloze]]:
+    """Each question with its cloze, one book after another."""
+    text, book = "", None
+    for question in sorted(benchmark.questions, key=lambda one: one.book):
+        if question.book != book:
+            book, text = question.book, benchmark.books[question.book]().text
+        passages = tuple(text[start:end] for start, end in question.given)
+        yield question, parse_cloze(Reading(question.text, passages), question.candidates)

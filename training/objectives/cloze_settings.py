@@ -1,0 +1,80 @@
+"""The settings of ``storyqa train cbt`` and ``cnn``, and what a paper has where they say nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+
+from text.registry import check_name
+from training.objectives.cloze_systems import CLOZE_SYSTEMS, ClozeSystem, Network
+from training.objectives.options import Seed
+
+System = Annotated[str, typer.Option(help=f"{', '.join(CLOZE_SYSTEMS)}; memn2n with its options.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
+Count = Annotated[
+    int | None,
+    typer.Option(min=1, help="Questions to train on (CBT: a class); else as evaluate.", show_default=False),
+]
+Setting = Annotated[str | None, typer.Option(help="That of the data set, as evaluate.", show_default=False)]
+Words = Annotated[int, typer.Option(min=1, help="The most frequent words, to be known.")]
+Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
+Hidden = Annotated[int | None, typer.Option(min=1, help="Of the LSTMs.", show_default=False)]
+Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
+Batch = Annotated[int | None, typer.Option(min=1, help="Examples of a batch.", show_default=False)]
+Dropout = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
+]
+Unknown = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ClozeSettings:
+    """What a run depends on, beside its data; None is what the paper of the ``system`` has.
+
+    ``chunk`` examples lie between two points at which the run can stop.
+    """
+
+    system: System
+    seed: Seed = 13
+    epochs: Epochs = None
+    count: Count = None
+    setting: Setting = None
+    words: Words = 40_000
+    width: Width = None
+    hidden: Hidden = None
+    rate: Rate = None
+    batch: Batch = None
+    dropout: Dropout = None
+    unknown: Unknown = 0.0
+    chunk: int = 4_096
+    data_set: str = "cbt"
+
+
+def system_of(settings: ClozeSettings) -> ClozeSystem:
+    """The line of the table that is trained; raises ``UnknownName`` where there is none."""
+    name, _, options = settings.system.partition("@")
+    kind = next((part for part in options.split(",") if f"{name}@{part}" in CLOZE_SYSTEMS), None)
+    full = f"{name}@{kind}" if kind else name
+    if full not in CLOZE_SYSTEMS and f"{name}@self" in CLOZE_SYSTEMS:
+        full = f"{name}@self"
+    check_name("system", full, CLOZE_SYSTEMS)
+    return CLOZE_SYSTEMS[full]
+
+
+def resolved(settings: ClozeSettings, network: Network) -> Network:
+    """The network as the paper has it for this data set, but for what the settings say."""
+    data_set = settings.data_set
+    return replace(
+        network,
+        rate=settings.rate or network.rates.get(data_set, network.rate),
+        width=settings.width or network.width,
+        hidden=(settings.hidden or network.hidden) if network.hidden else None,
+        epochs=settings.epochs or network.epochs,
+        batch=settings.batch or network.batch,
+        dropout=network.dropout if settings.dropout is None else settings.dropout,
+    )
