@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from evaluation.metrics.scoring import count, score
 from evaluation.predictions import Prediction
 from evaluation.published.figures import Ours, Published, Row, Table
 from evaluation.run import Options, Progress, answer_scores, evaluate
-from readers.neural.checkpoint import SUFFIX
 from text.errors import StoryQAError
 
 RESULT = "row.json"
@@ -29,9 +29,10 @@ RESULT = "row.json"
 class Measured:
     """A row with our figures beside the paper's, as fractions; ``command`` makes them.
 
-    ``missing`` says what the row wants before it can be measured, None where it was. ``trained_on`` says
-    on what the reader was trained, where it is one of the paper's models. ``scores`` are those of the
-    row's columns, each as the table has it counted, and of the metrics that the table wants besides.
+    ``missing`` says what the row wants before it, or all of it, can be measured, None where it was.
+    ``trained_on`` says on what the reader was trained, where it is one of the paper's models. ``scores`` are
+    those of the row's columns, each as the table has it counted, and of the metrics that the table wants
+    besides; there are none where nothing was measured. ``notes`` are those of the questions.
     """
 
     row: Row
@@ -43,6 +44,19 @@ class Measured:
     stories: int = 0
     scores: dict[str, float | None] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float] | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What was measured of a row on the questions of one setting."""
+
+    questions: int
+    stories: int
+    trained_on: str | None
+    notes: tuple[str, ...]
+    scores: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +98,94 @@ class Reproduction:
         return found
 
     def measure(self, rows: Sequence[Row], progress: Progress) -> Iterator[Measured]:
-        """Each row with our figures; what ``out`` has from before, with the same settings, is kept."""
-        spec = BENCHMARKS[self.published.benchmark]
-        loaded = {spec.settings[0]: spec.load(self.data, split=self.split)}
+        """Each row with our figures; what ``out`` has from before, with the same settings, is kept.
+
+        Raises ``DataError`` where there is nothing that the table could be measured on.
+        """
+        loaded = self._load_all(rows, progress)
         for row in rows:
             assert row.ours is not None  # as in every row of a numbered table
-            base = Measured(row, row.ours, self._command(row, row.ours))
-            missing = self._missing(row.ours)
-            setting = row.ours.setting
-            if missing is None:
-                try:
-                    if setting not in loaded:
-                        progress(f"loading {setting}", 0, 1)
-                        loaded[setting] = spec.load(self.data, split=self.split, setting=setting)
-                        progress(f"loading {setting}", 1, 1)
-                except DataError as error:
-                    missing = str(error)
-            if missing is not None:
-                yield replace(base, missing=missing)
-            else:
-                yield self._measure(base, loaded[setting], progress)
+            yield self._measure_row(row, row.ours, loaded, progress)
+
+    def _load_all(self, rows: Sequence[Row], progress: Progress) -> dict[str, Benchmark | DataError]:
+        """The questions of each setting that is wanted, or why there are none."""
+        spec = BENCHMARKS[self.published.benchmark]
+        wanted = [
+            row.ours.setting for row in rows if row.ours is not None and self._missing(row.ours) is None
+        ]
+        loaded: dict[str, Benchmark | DataError] = {}
+        for setting in dict.fromkeys(filter(None, (spec.settings[0], *wanted, self.table.beside))):
+            progress(f"loading {setting}", 0, 1)
+            try:
+                loaded[setting] = spec.load(self.data, split=self.split, setting=setting)
+            except DataError as error:
+                loaded[setting] = error
+            progress(f"loading {setting}", 1, 1)
+        first = loaded[spec.settings[0]]
+        beside = self.table.beside and loaded[self.table.beside]
+        if isinstance(first, DataError) and (beside is None or isinstance(beside, DataError)):
+            raise first
+        return loaded
+
+    def _measure_row(
+        self, row: Row, ours: Ours, loaded: Mapping[str, Benchmark | DataError], progress: Progress
+    ) -> Measured:
+        name = self.table.beside
+        missing = self._missing(ours)
+        if missing is not None:
+            return Measured(row, ours, self._command(row, ours, ours.setting), missing)
+        benchmark, beside = loaded[ours.setting], loaded.get(name or "")
+        wants = str(benchmark) if isinstance(benchmark, DataError) else None
+        found = []
+        if isinstance(benchmark, Benchmark):
+            if name is not None and benchmark.notes:
+                wants = "; ".join(benchmark.notes)
+            found.append(self._measure(row, ours, benchmark, self.out / row.slug, progress))
+        if isinstance(beside, Benchmark):
+            folder = self.out / f"{row.slug}-{name}"
+            found.append(self._measure(row, ours, beside, folder, progress))
+        if name is not None and wants is not None:
+            wants = f"needs the official data: {wants}"
+        setting = ours.setting if isinstance(benchmark, Benchmark) else name or ours.setting
+        return _together(Measured(row, ours, self._command(row, ours, setting), wants), found)
 
     def _missing(self, ours: Ours) -> str | None:
-        """What the row wants before it can be measured."""
+        """What the row wants before it can be measured, whatever the data."""
+        if ours.unmeasured is not None:
+            return f"not measured: {ours.unmeasured}"
         if "{vectors}" in ours.reader and self.vectors is None:
             return "no word vectors: name a file in GloVe's format with --vectors"
+        if ours.trained and self._weights(ours) is None and not self._shipped(ours):
+            several = ", several times, each into a folder of its own in one" if ours.ensemble else ""
+            words = ["storyqa", "train", self.published.benchmark, "--system", ours.trained_as]
+            words += ["--data", str(self.data), "--out", "DIR"]
+            return f"train it: {shlex.join(words)}{several}; then give --models DIR"
         return None
+
+    def _weights(self, ours: Ours) -> Path | None:
+        """The folder of one's own that has the row's model, or for an ensemble the folders of its models."""
+        folders = [
+            one for given in self.models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))
+        ]
+        for folder in folders:
+            alone = (folder / ours.weights).is_file()
+            if not ours.ensemble and alone:
+                return folder
+            if ours.ensemble and not alone and len(list(folder.glob(f"*/{ours.weights}"))) > 1:
+                return folder
+        return None
+
+    def _shipped(self, ours: Ours) -> bool:
+        return not ours.ensemble and (files("readers.weights") / ours.weights).is_file()
 
     def _reader(self, ours: Ours) -> str:
         """The reader's full name."""
-        if ours.trained:
-            own = (one for one in self.models if (one / f"{ours.reader}{SUFFIX}").is_file())
-            return next((f"{ours.reader}:{one}" for one in own), ours.reader)
+        if ours.trained and (folder := self._weights(ours)) is not None:
+            kind, at, options = ours.reader.partition("@")
+            return f"{kind}:{folder}{at}{options}"
         return ours.reader.replace("{vectors}", str(self.vectors)) if self.vectors else ours.reader
 
-    def _command(self, row: Row, ours: Ours) -> str:
+    def _command(self, row: Row, ours: Ours, setting: str) -> str:
         """What measures the row by itself."""
         name = self.published.benchmark
         data = ["--data", str(self.data), "--split", self.split]
@@ -126,7 +193,7 @@ class Reproduction:
             called = re.findall(r"\w+", row.system.lower())[0]
             words = ["storyqa", "reproduce", name, "--table", str(self.number), "--row", called, *data]
         else:
-            words = ["storyqa", "evaluate", name, *data, "--setting", ours.setting]
+            words = ["storyqa", "evaluate", name, *data, "--setting", setting]
             words += ["--reader", self._reader(ours)]
             if ours.retriever:
                 words += ["--retriever", ours.retriever, "-k", str(ours.k)]
@@ -134,8 +201,10 @@ class Reproduction:
             words += ["--limit", str(self.limit), "--seed", str(self.seed)]
         return shlex.join(words)
 
-    def _measure(self, base: Measured, benchmark: Benchmark, progress: Progress) -> Measured:
-        row, ours, folder = base.row, base.ours, self.out / base.row.slug
+    def _measure(
+        self, row: Row, ours: Ours, benchmark: Benchmark, folder: Path, progress: Progress
+    ) -> _Figures:
+        """The row's figures on the questions of one setting, which ``folder`` keeps."""
         trained_on = None
         if ours.reader:
             options = Options(
@@ -174,11 +243,28 @@ class Reproduction:
             (folder / RESULT).write_text(text + "\n", encoding="utf-8")
             progress(f"{row.system}: scoring", 1, 1)
         stories = len({one.story for one in predictions})
-        return replace(base, questions=len(predictions), stories=stories, trained_on=trained_on, **kept)
+        return _Figures(len(predictions), stories, trained_on, benchmark.notes, **kept)
+
+
+def _together(base: Measured, found: Sequence[_Figures]) -> Measured:
+    """The row with the figures of all its settings."""
+    for one in found:
+        base = replace(
+            base,
+            questions=base.questions + one.questions,
+            stories=base.stories + one.stories,
+            trained_on=one.trained_on,
+            scores={**base.scores, **one.scores},
+            intervals={**base.intervals, **one.intervals},
+            notes=tuple(dict.fromkeys((*base.notes, *one.notes))),
+        )
+    return base
 
 
 def _scores(predictions: Sequence[Prediction], seed: int, row: Row, table: Table) -> dict[str, Any]:
     """The scores that the row is measured by, and their intervals, by the name of the column."""
+    if table.by == "kind":
+        return _scores_by_kind(predictions, seed, table)
     by_column = {name: table.counted_by.get(name, name) for name in row.measured_by}
     by_column |= {name: name for column, name in table.also.items() if column in by_column}
     metrics = metrics_named(list(by_column.values()))
@@ -187,6 +273,19 @@ def _scores(predictions: Sequence[Prediction], seed: int, row: Row, table: Table
         "scores": {column: found.values[name] for column, name in by_column.items()},
         "intervals": {column: found.intervals[name] for column, name in by_column.items()},
     }
+
+
+def _scores_by_kind(predictions: Sequence[Prediction], seed: int, table: Table) -> dict[str, Any]:
+    """Those of each kind of question that is a column and was asked."""
+    kept: dict[str, Any] = {"scores": {}, "intervals": {}}
+    metrics = metrics_named([table.metric])
+    for kind in table.columns:
+        of_kind = [one for one in predictions if one.kind == kind]
+        if of_kind:
+            found = score(count(of_kind, metrics), metrics, [one.story for one in of_kind], seed)
+            kept["scores"][kind] = found.values[table.metric]
+            kept["intervals"][kind] = found.intervals[table.metric]
+    return kept
 
 
 def _read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:

@@ -21,7 +21,7 @@ from evaluation.systems import (
     System,
 )
 from evaluation.versions import code_version, encoder_version, retriever_version
-from readers import READERS, spec_of
+from readers import spec_of
 from readers.reading import Reader
 from text.errors import StoryQAError
 from text.spans import overlaps
@@ -65,12 +65,6 @@ def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
     if options.mrr and not ranked:
         what = f"reader {options.reader!r}" if benchmark.ranked else benchmark.name
         raise StoryQAError(f"--mrr asks for answers to be ranked, which {what} cannot do; leave it out")
-    if benchmark.has_candidates and not spec_of(options.reader).ranks:
-        rankers = (name for name, spec in READERS.items() if spec.ranks)
-        raise StoryQAError(
-            f"reader {options.reader!r} cannot rank, and {benchmark.name} has answers to choose from; "
-            f"choose from {', '.join(rankers)}"
-        )
     return {
         "benchmark": benchmark.name,
         "split": benchmark.split,
@@ -139,7 +133,7 @@ def _system(
     reader = options.open_reader()
     story_answers = benchmark.story_answers() if ranked else None
     if not benchmark.retrieved:
-        return GivenPassages(benchmark.books, reader, story_answers)
+        return GivenPassages(benchmark.books, reader, spec_of(options.reader), story_answers)
     from answering.book_qa import BookQA
     from indexing.store import IndexStore
 

@@ -12,7 +12,9 @@ from answering.book_qa import Ask, BookQA
 from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
+from readers import ReaderSpec, spec_of
 from readers.reading import Answer, Ranker, Reader, Reading
+from text.equal_answers import answer_key
 from text.spans import overlaps
 
 Books = Mapping[str, Callable[[], Book]]
@@ -50,12 +52,15 @@ class System(Protocol):
 class GivenPassages:
     """A reader and the passages that come with each question.
 
-    ``story_answers`` are the answers to rank per story (MRR); None where they are not to be ranked.
+    ``spec`` is the reader's record; ``story_answers`` are the answers to rank per story (MRR), None where
+    they are not to be ranked.
     """
 
-    def __init__(self, books: Books, reader: Reader, story_answers: StoryAnswers | None) -> None:
+    def __init__(
+        self, books: Books, reader: Reader, spec: ReaderSpec, story_answers: StoryAnswers | None
+    ) -> None:
         self._book = lru_cache(maxsize=64)(lambda id: books[id]())
-        self._reader = reader
+        self._reader, self._spec = reader, spec
         self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
@@ -70,7 +75,7 @@ class GivenPassages:
                 for q in questions
             ]
         )
-        answers = answers_to(readings, self._reader)
+        answers = answers_to(readings, self._reader, self._spec)
         ranks = reciprocal_ranks(self._reader, readings, questions, self._story_answers)
         return [
             _given(question, reading, answer[:1], rank)
@@ -130,7 +135,7 @@ class RetrievedPassages:
         readings = reader.prepare(
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
         )
-        answers = answers_to(readings, reader)
+        answers = answers_to(readings, reader, spec_of(self._reader_name))
         ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = [
             first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)
@@ -168,11 +173,31 @@ def _reading(reader: Reader, question: Question, reading: Reading) -> Reading:
     return replace(reading, references=references, candidates=question.candidates)
 
 
-def answers_to(readings: Sequence[Reading], reader: Reader) -> list[list[Answer]]:
-    """Per reading the candidate that the reader ranks highest; what it reads where there are none."""
-    if not any(reading.candidates for reading in readings):
-        return reader.read(readings, 1)
-    return [[choose(cast(Ranker, reader), reading)] for reading in readings]
+def answers_to(readings: Sequence[Reading], reader: Reader, spec: ReaderSpec) -> list[list[Answer]]:
+    """Per reading the reader's answer; one of the candidates where it has some.
+
+    A reader that answers with one of them is asked to, one that ranks is asked for the highest, and of any
+    other the candidate counts that its text is equal to (``text.equal_answers``).
+    """
+    choices = any(reading.candidates for reading in readings)
+    if spec.ranks and choices and not spec.candidates:
+        return [[choose(cast(Ranker, reader), reading)] for reading in readings]
+    answers = reader.read(readings, 1)
+    if not choices or spec.candidates:
+        return answers
+    return [
+        [_as_candidate(answer, reading.candidates) for answer in of_one]
+        for reading, of_one in zip(readings, answers, strict=True)
+    ]
+
+
+def _as_candidate(answer: Answer, candidates: Sequence[str]) -> Answer:
+    """The answer in the words of the candidate that it is equal to; as it is where it is none."""
+    key = answer_key(answer.text)
+    equal = next((candidate for candidate in candidates if answer_key(candidate) == key), None)
+    if equal is None or equal == answer.text:
+        return answer
+    return replace(answer, text=equal, span=None, support=answer.span or answer.support)
 
 
 def choose(reader: Ranker, reading: Reading) -> Answer:

@@ -135,7 +135,7 @@ def _tokens(text: str, named: Sequence[Named]) -> Sequence[Token]:
     return list(_marked(_all_tokens(text), deque(named))) if named else _all_tokens(text)
 
 
-@lru_cache(maxsize=4_096)  # questions about one book share their sentences
+@lru_cache(maxsize=1_024)  # questions about one book share their sentences
 def _all_tokens(text: str) -> tuple[Token, ...]:
     return tuple(cloze_tokens(text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from functools import partial
 
 from evaluation.benchmarks.benchmark import Benchmark, Question
@@ -42,10 +43,12 @@ def fifty() -> Corpus:
     return Corpus(documents, documents)
 
 
-def fifty_clozes() -> Benchmark:
+def fifty_clozes(texts: str = "villages") -> Benchmark:
     """Ten texts of five sentences, of each of which the person is blanked; to choose from are all five.
 
-    The two words after the blank, which with those before it are all that some models read, stand once.
+    The two words after the blank, which with those before it are all that some models read, stand once. With
+    the texts ``"sentences"`` each sentence is a book, with ``"book"`` all are one, and the two sentences before
+    each are its context.
     """
     questions, books = [], {}
     for number, village in enumerate(_VILLAGES):
@@ -71,9 +74,24 @@ def fifty_clozes() -> Benchmark:
             )
             for n, (who, sentence) in enumerate(zip(people, told, strict=True))
         ]
+    whole = [one.text.replace("XXXXX", one.answers[0]) for one in questions]
+    if texts == "sentences":
+        books = {
+            q.id: partial(Book, q.id, q.id, text, "facts") for q, text in zip(questions, whole, strict=True)
+        }
+        questions = [
+            replace(q, book=q.id, given=((0, len(text)),)) for q, text in zip(questions, whole, strict=True)
+        ]
+    elif texts == "book":
+        places = [(sum(map(len, whole[:n])), sum(map(len, whole[: n + 1]))) for n in range(len(whole))]
+        books = {"all": partial(Book, "all", "all", "".join(whole), "facts")}
+        questions = [
+            replace(q, book="all", given=tuple(places[max(0, n - 2) : n]) or (places[-1],))
+            for n, q in enumerate(questions)
+        ]
     return Benchmark("cbt", "train", "all", tuple(questions), books, {id: id for id in books}, ranked=False)
 
 
-def cloze_corpus(data_set: str = "cbt") -> ClozeCorpus:
+def cloze_corpus(data_set: str = "cbt", texts: str = "villages") -> ClozeCorpus:
     """Fifty clozes to train on and to choose by."""
-    return ClozeCorpus(data_set, fifty_clozes(), fifty_clozes())
+    return ClozeCorpus(data_set, fifty_clozes(texts), fifty_clozes(texts))

@@ -91,7 +91,7 @@ def test_without_the_extra_one_line_says_so(
     missing: str, store: IndexStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    tagging._load.cache_clear()
+    tagging.load_tagger.cache_clear()
     with serving(Settings(store=store.root, cache=tmp_path, retriever="bm25", reader="overlap")) as client:
         content = problem(client.get("/books/museum/characters"), 501)
     assert "pip install 'storyqa[cloze]'" in content["detail"]

@@ -13,8 +13,9 @@ import pytest
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.mctest import load
-from evaluation.systems import choose
-from readers.reading import Answer, Ranker, Reading
+from evaluation.systems import answers_to, choose
+from readers import READERS, open_reader
+from readers.reading import Answer, Ranker, Reader, Reading, Span
 from service.cli import run
 
 STORIES = (
@@ -168,14 +169,30 @@ def test_choices_are_scored_by_accuracy_apart_by_kind_and_beside_chance(
     assert "accuracy by kind of question: multiple" in capsys.readouterr().out
 
 
-def test_a_reader_that_cannot_rank_is_refused_with_those_that_can(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+class Writer(Reader):
+    """Answers with the same text whatever is asked."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
+        return [[Answer(self.text, 1.0, 1.0, None)] for _ in readings]
+
+
+@pytest.mark.parametrize(("text", "counts_as"), [("the old Well.", "An old well"), ("a fox", "a fox")])
+def test_a_reader_that_cannot_rank_has_chosen_the_candidate_that_its_text_is_equal_to(
+    text: str, counts_as: str
 ) -> None:
-    reader = "chat:http://127.0.0.1:1/v1@model=parrot"
-    assert run(["evaluate", "mctest", "--data", str(data), "--out", str(tmp_path), "--reader", reader]) == 2
-    error = capsys.readouterr().err
-    assert "cannot rank, and mctest has answers to choose from; choose from auto, span" in error
-    assert "chat," not in error
+    reading = Reading("Where?", ("x",), candidates=("a goose", "An old well"))
+    [[answer]] = answers_to([reading], Writer(text), READERS["chat"])
+    assert answer.text == counts_as
+
+
+def test_a_reader_that_chooses_is_asked_to_and_cites_what_it_chose() -> None:
+    reading = Reading("XXXXX came .", ("Osk met a goose .", "Osk came ."), candidates=("goose", "Osk"))
+    reader = open_reader("cloze-distance")
+    [[answer]] = answers_to([reading], reader, READERS["cloze-distance"])
+    assert (answer.text, answer.span) == ("Osk", Span(1, 0, 3))
 
 
 def test_a_right_answer_that_is_no_candidate_and_questions_of_two_sorts_are_refused() -> None:

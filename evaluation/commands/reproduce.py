@@ -21,12 +21,22 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def reproduce(
     context: typer.Context,
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="The data set that the paper is about: narrativeqa.")
+        str,
+        typer.Argument(
+            metavar="PAPER", help="The data set that the paper is about: narrativeqa, cbt or cnn."
+        ),
     ],
     table: Annotated[
-        int, typer.Option("--table", help="The table's number; NarrativeQA's 5 (summaries) or 6 (stories).")
+        int,
+        typer.Option(
+            "--table",
+            help="The table's number: NarrativeQA's 5 (summaries) or 6 (stories), CBT's 2 or 4 (variants), "
+            "CNN's 5 (Hermann et al.) or 3 (Hill et al.).",
+        ),
     ],
-    data: Annotated[Path, typer.Option("--data", help="The official repository, or a copy of its layout.")],
+    data: Annotated[
+        Path, typer.Option("--data", help="The official data, or for cbt and cnn books: as evaluate.")
+    ],
     split: Annotated[
         str | None,
         typer.Option(
@@ -43,8 +53,8 @@ def reproduce(
             "--models",
             exists=True,
             file_okay=False,
-            help="A folder where storyqa train left a model of the paper, in place of the shipped one; "
-            "may be repeated.",
+            help="A folder where storyqa train left a model of the paper, or that has such folders; it is "
+            "measured in place of the shipped one. May be repeated.",
         ),
     ] = None,
     row: Annotated[
@@ -122,10 +132,11 @@ def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[s
     return {
         "table": reproduction.number,
         "split": reproduction.split,
+        "notes": list(dict.fromkeys(note for one in measured for note in one.notes)),
         "rows": [
             {
                 "system": one.row.system,
-                "status": "missing" if one.missing else "measured",
+                "status": "measured" if one.scores else "missing",
                 "missing": one.missing,
                 "command": one.command,
                 "reader": one.ours.reader or None,
@@ -143,24 +154,23 @@ def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[s
 
 def _as_fractions(row: Row, reproduction: Reproduction) -> dict[str, float | None] | None:
     """The paper's figures of all columns; None where it has none of the split."""
-    from evaluation.metrics.metric import METRICS
-
     if reproduction.split not in reproduction.table.splits:
         return None
     figures = row.printed(reproduction.split)
     return {
-        name: round(METRICS[name].as_fraction(figures[name]), 6) if name in figures else None
-        for name in reproduction.table.columns
+        measure.name: round(measure.as_fraction(figures[measure.name]), 6)
+        if measure.name in figures
+        else None
+        for measure in reproduction.table.measures
     }
 
 
 def _print(reproduction: Reproduction, measured: Sequence[Measured], out: Console) -> None:
     from rich.table import Table
 
-    from evaluation.metrics.metric import metrics_named
     from evaluation.tables import add_interval
 
-    columns = metrics_named(reproduction.table.columns)
+    columns = reproduction.table.measures
     title = f"{reproduction.published.title} {reproduction.split}, table {reproduction.number}"
     table = Table(title=title, title_justify="left")
     table.add_column("")
@@ -172,6 +182,7 @@ def _print(reproduction: Reproduction, measured: Sequence[Measured], out: Consol
         table.add_row(f"{number:2} {one.row.system}", *figures)
         if one.missing:
             table.add_row(f"   {one.missing.partition(':')[0]}", style="dim")
+        if not one.scores:
             continue
         ours = (metric.printed(one.scores.get(metric.name)) for metric in columns)
         table.add_row(f"   ours, {one.questions:,} questions", *ours, style="bold")
@@ -188,8 +199,9 @@ def _print(reproduction: Reproduction, measured: Sequence[Measured], out: Consol
 
 
 def _notes(reproduction: Reproduction, measured: Sequence[Measured]) -> list[str]:
-    settings = {one.ours.setting for one in measured if not one.missing}
-    always = [note.text for note in reproduction.published.notes if not note.settings]
+    settings = {one.ours.setting for one in measured if one.scores}
+    always = list(dict.fromkeys(note for one in measured for note in one.notes))
+    always += [note.text for note in reproduction.published.notes if not note.settings]
     of_settings = [note.text for note in reproduction.published.notes if settings.intersection(note.settings)]
     best = "; ".join(
         f"{one.row.system} {100 * value:.2f}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from evaluation.metrics.metric import metrics_named
+from evaluation.metrics.metric import Metric, metrics_named
+from readers.baselines.array_file import SUFFIX
 from text.errors import StoryQAError
 from text.registry import UnknownName
-
-Names = TypeVar("Names", tuple[str, ...], dict[str, str])
 
 
 class BadPublishedTable(StoryQAError):
@@ -32,7 +32,9 @@ class Ours(_Record):
     ``reader`` is a full name in which ``{vectors}`` stands for the file of word vectors, and "" where the
     answers are people's (the second reference against the first). ``setting`` is the benchmark's. ``trained``
     says that the reader's model is one of the paper's, trained by us or by the user. ``measured_by``
-    are the columns measured, by default those that the paper has figures for.
+    are the columns measured, by default those that the paper has figures for. ``system`` is what
+    ``storyqa train`` is told, where it is not the reader's name, and ``ensemble`` says that several of its
+    models are asked together. ``unmeasured`` is why the row cannot be measured at all.
     """
 
     reader: str
@@ -41,10 +43,23 @@ class Ours(_Record):
     k: int = 5
     trained: bool = False
     measured_by: tuple[str, ...] = ()
+    system: str | None = None
+    ensemble: bool = False
+    unmeasured: str | None = None
+
+    @property
+    def trained_as(self) -> str:
+        """The system that was trained, as ``storyqa train`` has it."""
+        return self.system or self.reader
+
+    @property
+    def weights(self) -> str:
+        """The file of the trained model, such as ``memn2n-self.safetensors``."""
+        return re.sub("[@,]", "-", self.trained_as) + SUFFIX
 
 
 class Row(_Record):
-    """One system: ``figures[split][metric]`` as printed, percentages or, for MRR, a fraction."""
+    """One system: ``figures[split][column]`` as printed, percentages or, for MRR, a fraction."""
 
     system: str
     figures: dict[str, dict[str, float]]
@@ -70,9 +85,11 @@ class Row(_Record):
 class Table(_Record):
     """One table: its rows stand beside our figures on ``splits`` of the benchmark in ``settings``.
 
-    ``number`` is the paper's, where ``storyqa reproduce`` can print the table. ``counted_by`` names the
-    metric that counts a column where it is not the column's own, and ``also`` one to be measured beside a
-    column. ``note`` is what to know where the table stands beside an evaluation.
+    ``number`` is the paper's, where ``storyqa reproduce`` can print the table. Its columns are metrics or,
+    where ``by`` is kind, kinds of questions, all measured by ``metric``. ``counted_by`` names the metric that
+    counts a column where it is not the column's own, and ``also`` one to be measured beside a column.
+    ``beside`` is a setting of questions made by us, on which the systems are measured whether or not the
+    paper's are there. ``note`` is what to know where the table stands beside an evaluation.
     """
 
     number: int | None = None
@@ -80,19 +97,31 @@ class Table(_Record):
     settings: tuple[str, ...]
     splits: tuple[str, ...]
     columns: tuple[str, ...]
+    by: Literal["metric", "kind"] = "metric"
+    metric: str = "accuracy"
+    beside: str | None = None
     counted_by: dict[str, str] = Field(default_factory=dict)
     also: dict[str, str] = Field(default_factory=dict)
     note: str | None = None
     rows: tuple[Row, ...]
 
-    @field_validator("columns", "counted_by", "also")
-    @classmethod
-    def _of_known_metrics(cls, names: Names) -> Names:
+    @property
+    def measures(self) -> tuple[Metric, ...]:
+        """What each column is measured and printed by, named as the column."""
+        if self.by == "metric":
+            return metrics_named(self.columns)
+        [metric] = metrics_named([self.metric])
+        return tuple(replace(metric, name=kind, label=kind) for kind in self.columns)
+
+    @model_validator(mode="after")
+    def _of_known_metrics(self) -> Table:
+        columns = self.columns if self.by == "metric" else ()
         try:
-            metrics_named([*names, *(names.values() if isinstance(names, dict) else ())])
+            metrics_named([*columns, self.metric, *self.counted_by, *self.counted_by.values()])
+            metrics_named([*self.also, *self.also.values()])
         except UnknownName as error:
             raise ValueError(str(error)) from None
-        return names
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Table:
@@ -144,7 +173,11 @@ class Published(_Record):
 
     def beside(self, split: str, setting: str) -> Table | None:
         """The table whose rows are on the same questions in the same setting."""
-        fitting = (one for one in self.tables if setting in one.settings and split in one.splits)
+        fitting = (
+            one
+            for one in self.tables
+            if setting in one.settings and split in one.splits and one.by == "metric"
+        )
         return next(fitting, None)
 
 

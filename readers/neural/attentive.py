@@ -50,7 +50,7 @@ class Uniform(Attentive):
 
     def s(self, y_d: torch.Tensor, u: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
         """See ``Attentive.s``."""
-        return real / real.sum(1, keepdim=True)
+        return real.to(y_d.dtype) / real.sum(1, keepdim=True)
 
 
 class AttentiveReader(DocumentReader):

@@ -24,6 +24,8 @@ class PeepholeLstm(Module):
         self.h = Linear(hidden, 4 * hidden, bias=False)
         self.ci, self.cf, self.co = (Parameter(torch.zeros(hidden)) for _ in range(3))
         self.y = Linear(hidden, hidden)
+        with torch.no_grad():  # remember at first: sequences have hundreds of tokens (Gers et al. 2000)
+            self.x.bias[hidden : 2 * hidden] = 1.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y' (rows, tokens, hidden) of x' (rows, tokens, inputs)."""

@@ -76,11 +76,12 @@ class SentenceEmbedding(Module):
         """(memories, p) of ``sentences`` (memories, J), -1 after their ends, and their index (memories,)."""
         real = sentences >= 0
         # (memories, J): j/J of each word, of which there are J in its own sentence.
-        share = real.cumsum(1) / real.sum(1, keepdim=True).clamp_min(1)
+        weight = self.table.weight
+        share = real.cumsum(1).to(weight.dtype) / real.sum(1, keepdim=True).clamp_min(1)
         words, p = sentences.clamp_min(0), self.table.embedding_dim
         one, other = (
-            embedding_bag(words, self.table.weight, mode="sum", sparse=True, per_sample_weights=weight * real)
-            for weight in (1 - share, 1 - 2 * share)
+            embedding_bag(words, weight, mode="sum", sparse=True, per_sample_weights=by_place * real)
+            for by_place in (1 - share, 1 - 2 * share)
         )
         found = one - torch.arange(1, p + 1, device=words.device) / p * other
         if time is not None and self.time is not None:
@@ -136,7 +137,7 @@ def judge_windows(net: Module, batch: MemoryBatch, hard: bool) -> Found:
     if hard:
         best = group_max(alpha[owned], batch.owner[owned], count)
         return Found(best.clamp_min(0), alpha)
-    total = torch.zeros(count, device=alpha.device)
+    total = alpha.new_zeros(count)
     return Found(total.index_add(0, batch.owner[owned], alpha[owned]), alpha)
 
 
