@@ -133,7 +133,7 @@ def _system(
     reader = options.open_reader()
     story_answers = benchmark.story_answers() if ranked else None
     if not benchmark.retrieved:
-        return GivenPassages(benchmark.books, reader, spec_of(options.reader), story_answers)
+        return GivenPassages(benchmark.books, options.reader, reader, story_answers)
     from answering.book_qa import BookQA
     from indexing.store import IndexStore
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,9 +11,8 @@ from answering.book_qa import Ask, BookQA
 from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
-from readers import ReaderSpec, spec_of
+from readers.choosing import answers_to
 from readers.reading import Answer, Ranker, Reader, Reading
-from text.equal_answers import answer_key
 from text.spans import overlaps
 
 Books = Mapping[str, Callable[[], Book]]
@@ -52,15 +50,13 @@ class System(Protocol):
 class GivenPassages:
     """A reader and the passages that come with each question.
 
-    ``spec`` is the reader's record; ``story_answers`` are the answers to rank per story (MRR), None where
+    ``name`` is the reader's full name; ``story_answers`` are the answers to rank per story (MRR), None where
     they are not to be ranked.
     """
 
-    def __init__(
-        self, books: Books, reader: Reader, spec: ReaderSpec, story_answers: StoryAnswers | None
-    ) -> None:
+    def __init__(self, books: Books, name: str, reader: Reader, story_answers: StoryAnswers | None) -> None:
         self._book = lru_cache(maxsize=64)(lambda id: books[id]())
-        self._reader, self._spec = reader, spec
+        self._name, self._reader = name, reader
         self._story_answers = story_answers
 
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
@@ -75,7 +71,7 @@ class GivenPassages:
                 for q in questions
             ]
         )
-        answers = answers_to(readings, self._reader, self._spec)
+        answers = answers_to(self._name, self._reader, readings)
         ranks = reciprocal_ranks(self._reader, readings, questions, self._story_answers)
         return [
             _given(question, reading, answer[:1], rank)
@@ -135,7 +131,7 @@ class RetrievedPassages:
         readings = reader.prepare(
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
         )
-        answers = answers_to(readings, reader, spec_of(self._reader_name))
+        answers = answers_to(self._reader_name, reader, readings)
         ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = [
             first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)
@@ -171,45 +167,6 @@ def _reading(reader: Reader, question: Question, reading: Reading) -> Reading:
     """The reading with what only evaluation knows: candidates, and for an oracle the right answers."""
     references = question.answers if reader.oracle else ()
     return replace(reading, references=references, candidates=question.candidates)
-
-
-def answers_to(readings: Sequence[Reading], reader: Reader, spec: ReaderSpec) -> list[list[Answer]]:
-    """Per reading the reader's answer; one of the candidates where it has some.
-
-    A reader that answers with one of them is asked to, one that ranks is asked for the highest, and of any
-    other the candidate counts that its text is equal to (``text.equal_answers``).
-    """
-    choices = any(reading.candidates for reading in readings)
-    if spec.ranks and choices and not spec.candidates:
-        return [[choose(cast(Ranker, reader), reading)] for reading in readings]
-    answers = reader.read(readings, 1)
-    if not choices or spec.candidates:
-        return answers
-    return [
-        [_as_candidate(answer, reading.candidates) for answer in of_one]
-        for reading, of_one in zip(readings, answers, strict=True)
-    ]
-
-
-def _as_candidate(answer: Answer, candidates: Sequence[str]) -> Answer:
-    """The answer in the words of the candidate that it is equal to; as it is where it is none."""
-    key = answer_key(answer.text)
-    equal = next((candidate for candidate in candidates if answer_key(candidate) == key), None)
-    if equal is None or equal == answer.text:
-        return answer
-    return replace(answer, text=equal, span=None, support=answer.span or answer.support)
-
-
-def choose(reader: Ranker, reading: Reading) -> Answer:
-    """The candidate that the reader ranks highest, the first of equals.
-
-    Its confidence is its share in the softmax of all their scores: a probability where the scores are
-    log-probabilities, and only an order where they are similarities.
-    """
-    scores = reader.rank(reading, reading.candidates)
-    best = max(range(len(scores)), key=lambda i: scores[i])
-    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
-    return Answer(reading.candidates[best], scores[best], share, None)
 
 
 def reciprocal_ranks(

@@ -47,7 +47,7 @@ def answers_to(name: str, reader: Reader, readings: Sequence[Reading], n_best: i
     if spec.candidates:
         filled = reader.read([one for one, _ in asked], n_best) if asked else []
     elif spec.ranks:
-        filled = [_ranked(cast(Ranker, reader), one, n_best) for one, _ in asked]
+        filled = [ranked(cast(Ranker, reader), one, n_best) for one, _ in asked]
     else:
         filled = _said(reader, [one for one, _ in asked], n_best)
     noted = iter(
@@ -66,8 +66,8 @@ def _with_candidates(reading: Reading) -> tuple[Reading, str | None]:
     return replace(reading, candidates=candidates), note
 
 
-def _ranked(reader: Ranker, reading: Reading, n_best: int) -> list[Answer]:
-    """The candidates that the reader ranks highest, the first of equals.
+def ranked(reader: Ranker, reading: Reading, n_best: int = 1) -> list[Answer]:
+    """The reading's candidates that the reader ranks highest, the first of equals.
 
     Their confidence is their share in the softmax of all scores: a probability where the scores are
     log-probabilities, and only an order where they are similarities.

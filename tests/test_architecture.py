@@ -47,6 +47,7 @@ SHARED_NAMES = {
     "sparse": "the retriever is called after the index that it searches",
     "cloze": "the field's word: its text, a reading of one, and the questions made of books",
     "options": "of a reader's name, and of the command line",
+    "natural": "the questions, and the command that asks them",
     "unanswerable": "questions that have no answer: to learn from, to be scored on, and their command",
 }
 # An objective is called as the model that it trains, a corpus as the benchmark that it is cut from.

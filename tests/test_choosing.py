@@ -67,6 +67,13 @@ def test_a_reader_that_only_writes_is_asked_to_choose_and_its_answer_has_the_can
         assert "Choose one of: Lamp; Oak" in asked.question
 
 
+def test_a_reader_that_chooses_is_asked_to_and_cites_what_it_chose() -> None:
+    [best, *_] = ask("cloze-distance", "Maud Oakes hid the ____ in a hollow oak", ("ferryman", "lamp"))
+    assert best.text == "lamp"
+    assert best.span is not None
+    assert best.span.passage == 1
+
+
 def test_names_come_before_nouns_and_neighbouring_ones_are_one() -> None:
     found, note = find_candidates(FERRY)
     assert note is None

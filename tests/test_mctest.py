@@ -13,9 +13,8 @@ import pytest
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.mctest import load
-from evaluation.systems import answers_to, choose
-from readers import READERS, open_reader
-from readers.reading import Answer, Ranker, Reader, Reading, Span
+from readers.choosing import ranked
+from readers.reading import Answer, Ranker, Reading
 from service.cli import run
 
 STORIES = (
@@ -135,7 +134,7 @@ class Longest(Ranker):
 
 
 def test_the_choice_is_the_candidate_ranked_highest_and_the_first_of_equals() -> None:
-    answer = choose(Longest(), Reading("Who?", ("x",), candidates=("a", "ccc", "bb", "ddd")))
+    [answer, *_] = ranked(Longest(), Reading("Who?", ("x",), candidates=("a", "ccc", "bb", "ddd")))
     assert (answer.text, answer.score, answer.span) == ("ccc", 3.0, None)
     assert answer.confidence == pytest.approx(math.e**3 / (math.e + math.e**2 + 2 * math.e**3))
 
@@ -167,32 +166,6 @@ def test_choices_are_scored_by_accuracy_apart_by_kind_and_beside_chance(
     assert scores["by_length"][-1]["right_up_to"] == pytest.approx(scores["accuracy"], abs=1e-6)
     assert run([*arguments, "--reader", "overlap"]) == 0
     assert "accuracy by kind of question: multiple" in capsys.readouterr().out
-
-
-class Writer(Reader):
-    """Answers with the same text whatever is asked."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
-        return [[Answer(self.text, 1.0, 1.0, None)] for _ in readings]
-
-
-@pytest.mark.parametrize(("text", "counts_as"), [("the old Well.", "An old well"), ("a fox", "a fox")])
-def test_a_reader_that_cannot_rank_has_chosen_the_candidate_that_its_text_is_equal_to(
-    text: str, counts_as: str
-) -> None:
-    reading = Reading("Where?", ("x",), candidates=("a goose", "An old well"))
-    [[answer]] = answers_to([reading], Writer(text), READERS["chat"])
-    assert answer.text == counts_as
-
-
-def test_a_reader_that_chooses_is_asked_to_and_cites_what_it_chose() -> None:
-    reading = Reading("XXXXX came .", ("Osk met a goose .", "Osk came ."), candidates=("goose", "Osk"))
-    reader = open_reader("cloze-distance")
-    [[answer]] = answers_to([reading], reader, READERS["cloze-distance"])
-    assert (answer.text, answer.span) == ("Osk", Span(1, 0, 3))
 
 
 def test_a_right_answer_that_is_no_candidate_and_questions_of_two_sorts_are_refused() -> None:

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -180,12 +181,15 @@ def _evaluate(
     from evaluation.report import outcome
     from evaluation.run import Options, evaluate
     from evaluation.tables import print_outcome
+    from readers.choosing import reader_for
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
 
     options = Options(retriever, reader, k, limit, seed, mrr, configuration.reader_settings)
     _check(options)
     benchmark = spec.load(**given)
+    if benchmark.questions:  # all of them have a blank, or none
+        options = replace(options, reader=reader_for(reader, benchmark.questions[0].text))
     out = out or Path("runs") / _run_name(benchmark, options)
     store = store or configuration.cache / "evaluation"
     with ProgressBars() as progress:

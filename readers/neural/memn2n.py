@@ -22,7 +22,7 @@ from readers.cloze import Cloze, Judged
 from readers.neural.cloze_example import read_example
 from readers.neural.cloze_reader import ClozeForm, LoadedCloze, NeuralClozeReader
 from readers.neural.lexical_memory import LexicalMemory, lexical_scores
-from readers.neural.windows import (
+from readers.neural.word_windows import (
     TIME,
     MemoryBatch,
     WindowEmbedding,

@@ -15,7 +15,7 @@ from readers.neural.cloze_example import ClozeExample, draw_markers, encode_cloz
 from readers.neural.cloze_reader import ClozeForm
 from readers.neural.memn2n import SelfMemory
 from readers.neural.vocabulary import UNKNOWN
-from readers.neural.windows import (
+from readers.neural.word_windows import (
     WINDOW,
     MemoryBatch,
     MemoryExample,
