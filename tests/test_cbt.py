@@ -125,6 +125,17 @@ def test_books_that_nothing_lists_are_of_whatever_split_is_asked_for(
     assert load(tmp_path, "test", count=COUNT, cache=books / "cache").questions == made.questions
 
 
+def test_books_that_a_list_leaves_out_are_its_test_books(
+    books: Path, made: Benchmark, tmp_path: Path
+) -> None:
+    (tmp_path / "books.tsv").write_text(LIST, "utf-8")
+    text = (books / "weigher.txt").read_bytes()
+    (tmp_path / "weigher.txt").write_bytes(text)
+    (tmp_path / "other.txt").write_bytes(text[:8000])
+    assert list(load(tmp_path, "test", count=5, cache=tmp_path / "cache").titles) == ["other"]
+    assert load(tmp_path, count=COUNT, cache=books / "cache").questions == made.questions
+
+
 def test_a_list_without_the_split_names_those_it_has(books: Path) -> None:
     with pytest.raises(DataError, match=r"no book of the split 'train'; it has valid"):
         load(books, "train")
