@@ -15,7 +15,7 @@ from indexing.kept_rows import FORM, kept, read_rows
 from indexing.tagged_book import Name, names_of, tag_book
 from text.names import entities
 
-VERSION = 1  # of what is kept: other names are looked for again
+VERSION = 2  # of what is kept: other names are looked for again
 PERSON = "PERSON"
 
 
