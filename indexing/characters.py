@@ -11,11 +11,11 @@ from typing import Any
 
 from encoders.tagging import SHA256
 from indexing.book import Book
-from indexing.kept_rows import kept, read_rows
+from indexing.kept_rows import FORM, kept, read_rows
 from indexing.tagged_book import Name, names_of, tag_book
 from text.names import entities
 
-VERSION = 1  # of what is kept: other names are looked for again
+VERSION = 2  # of what is kept: other names are looked for again
 PERSON = "PERSON"
 
 
@@ -83,7 +83,7 @@ def _character(text: str, mentions: Sequence[Name]) -> Character:
 
 
 def _path(book: Book, cache: Path) -> Path:
-    digest = hashlib.sha256(f"{VERSION} {SHA256}\n{book.text}".encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(f"{FORM} {VERSION} {SHA256}\n{book.text}".encode("utf-8", "surrogatepass"))
     return cache / "names" / f"{digest.hexdigest()[:20]}.jsonl"
 
 

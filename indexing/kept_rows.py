@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+FORM = 2  # of the files; part of what their names are made of
+_END = "end"  # the last line: a file cut short at a line's end is no shorter answer
+
 log = logging.getLogger(__name__)
 
 
@@ -38,7 +41,10 @@ def read_rows(path: Path) -> list[Any] | None:
     except (OSError, ValueError) as error:
         log.warning("%s is damaged (%s), so it is computed again", path, error)
         return None
-    return rows or None
+    if not rows or rows.pop() != _END:
+        log.warning("%s is not whole, so it is computed again", path)
+        return None
+    return rows
 
 
 def _write(path: Path, rows: Iterable[Any]) -> None:
@@ -47,7 +53,7 @@ def _write(path: Path, rows: Iterable[Any]) -> None:
     descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            for row in rows:
+            for row in (*rows, _END):
                 file.write(json.dumps(row) + "\n")
         Path(part).replace(path)
     except BaseException:

@@ -19,6 +19,8 @@ NAMED_TYPES = frozenset(
 )
 """What spaCy calls the types of proper names; the others are of dates, numbers and amounts."""
 
+_STRAIGHT = str.maketrans("‘’“”", "''\"\"")
+
 Place = tuple[int, int]
 Sentence = tuple[Place, list[Place]]
 """A sentence's place in the book's text, and those of its words."""
@@ -64,11 +66,14 @@ def tag_book(book: Book, parted: bool = False) -> TaggedBook:
     sentences = list(lines_of(book.text) if parted else sentences_of(book.text))
     words: list[str] = []
     starts, tags, entities, begins = array("L"), [], [], bytearray()
-    texts = [[book.text[start:end] for start, end in places] for _, places in sentences]
+    # Straight quotation marks are what the tagger knows: to it a curly clitic may be part of a name.
+    plain = book.text.translate(_STRAIGHT)
+    texts = [[plain[start:end] for start, end in places] for _, places in sentences]
     for (_, places), tagged in zip(sentences, tag(texts), strict=True):
         starts.extend(start for start, _ in places)
+        # Interned: a library's words are few, its text is long.
+        words.extend(sys.intern(book.text[start:end]) for start, end in places)
         for one in tagged:
-            words.append(sys.intern(one.text))  # a library's words are few, its text is long
             tags.append(sys.intern(one.tag))
             entities.append(sys.intern(one.entity))
             begins.append(one.begins)

@@ -106,9 +106,10 @@ def test_one_class_alone_has_the_questions_it_has_among_all(books: Path, made: B
 
 
 def test_what_is_kept_and_damaged_is_built_again(books: Path, made: Benchmark) -> None:
-    for kept in (books / "cache" / "cloze").glob("*.jsonl"):
-        kept.write_text(kept.read_text("utf-8")[:5000], "utf-8")
-    assert load(books, count=COUNT, cache=books / "cache").questions == made.questions
+    for spoil in (lambda text: text[:5000], lambda text: "".join(text.splitlines(True)[:100]), lambda _: ""):
+        for kept in (books / "cache" / "cloze").glob("*.jsonl"):
+            kept.write_text(spoil(kept.read_text("utf-8")), "utf-8")
+        assert load(books, count=COUNT, cache=books / "cache").questions == made.questions
 
 
 def test_books_still_packed_make_the_same_questions(books: Path, made: Benchmark, tmp_path: Path) -> None:
@@ -123,6 +124,24 @@ def test_books_that_nothing_lists_are_of_whatever_split_is_asked_for(
 ) -> None:
     (tmp_path / "weigher.txt").write_bytes((books / "weigher.txt").read_bytes())
     assert load(tmp_path, "test", count=COUNT, cache=books / "cache").questions == made.questions
+
+
+def test_books_that_a_list_leaves_out_are_its_test_books(
+    books: Path, made: Benchmark, tmp_path: Path
+) -> None:
+    (tmp_path / "books.tsv").write_text(LIST, "utf-8")
+    text = (books / "weigher.txt").read_bytes()
+    (tmp_path / "weigher.txt").write_bytes(text)
+    (tmp_path / "other.txt").write_bytes(text[:8000])
+    assert list(load(tmp_path, "test", count=5, cache=tmp_path / "cache").titles) == ["other"]
+    assert load(tmp_path, count=COUNT, cache=books / "cache").questions == made.questions
+
+
+@pytest.mark.parametrize("name", ["cbtest_NE_valid_2000ex.txt", "short.txt"])
+def test_data_without_a_question_are_an_error(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("" if name.startswith("cbtest") else "A goose. It slept.\n", "utf-8")
+    with pytest.raises(DataError, match="makes no question of the split 'valid' and the setting 'all'"):
+        load(tmp_path, cache=tmp_path / "cache")
 
 
 def test_a_list_without_the_split_names_those_it_has(books: Path) -> None:

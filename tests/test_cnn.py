@@ -117,6 +117,12 @@ def test_a_sentence_of_a_book_is_asked_with_the_tokens_before_it(tmp_path: Path)
     assert again.questions == benchmark.questions
 
 
+def test_a_book_too_short_for_a_context_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text(ARTICLE, "utf-8")
+    with pytest.raises(DataError, match="wanted books of more than 2,000 tokens"):
+        load(tmp_path, setting="books", cache=tmp_path / "cache")
+
+
 OFFICIAL = """http://example.org/one
 
 ( @entity3 ) @entity0 left @entity7 . @entity0 met @entity5 there . will @entity5 stay ?

@@ -56,8 +56,15 @@ def load(
     if count is not None and count < 1:
         raise DataError(f"count {count}; wanted 1 or more questions a class")
     if is_official(data):
-        return _official(data, split, setting, count, seed)
-    return _from_books(data, split, setting, count, seed, cache)
+        found = _official(data, split, setting, count, seed)
+    else:
+        found = _from_books(data, split, setting, count, seed, cache)
+    if not found.questions:
+        raise DataError(
+            f"{data} makes no question of the split {split!r} and the setting {setting!r}; wanted {LAYOUT}, "
+            "or books of more than 20 sentences"
+        )
+    return found
 
 
 def _from_books(

@@ -139,6 +139,10 @@ def _ask(article: Article, kind: str) -> Iterable[Question]:
 def _of_books(data: Path, split: str, count: int, seed: int, cache: Path | None) -> Benchmark:
     files = read_books(data, split)
     questions = [one.question for one in entity_questions(files, count, seed, cache)]
+    if not questions:
+        raise DataError(
+            f"{data} makes no question; wanted books of more than {LONGEST:,} tokens that name somebody"
+        )
     books = {file.book.id: file.book for file in files}
     return _benchmark(
         split,

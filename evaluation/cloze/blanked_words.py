@@ -22,7 +22,7 @@ CLASSES = ("NE", "CN", "V", "P")
 CONTEXT = 20  # sentences
 CANDIDATES = 10
 _FUNCTION_WORDS = frozenset({"DT", "PDT", "IN", "TO", "CC", "POS", "PRP", "PRP$"})
-VERSION = 1  # of the rule: what was built by another is built again
+VERSION = 2  # of the rule: what was built by another is built again
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from encoders.tagging import SHA256
 from evaluation.cloze.blanked_entities import LONGEST
 from evaluation.cloze.blanked_words import CLASSES, VERSION, BlankedWord, draw
 from evaluation.cloze.book_files import BookFile
-from indexing.kept_rows import kept
+from indexing.kept_rows import FORM, kept
 from indexing.tagged_book import Name, Place, TaggedBook, names_of, tag_book
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def default_cache() -> Path:
 
 def _path(cache: Path | None, kind: str, files: Sequence[BookFile], *settings: str | int) -> Path:
     """The file for what is built of these books with these settings."""
-    digest = hashlib.sha256(json.dumps(settings).encode())
+    digest = hashlib.sha256(json.dumps([FORM, *settings]).encode())
     for file in files:
         digest.update(f"\0{file.book.id}\0{file.parted}\0".encode())
         digest.update(hashlib.sha256(file.book.text.encode("utf-8", "surrogatepass")).digest())
