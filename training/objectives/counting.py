@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,8 +21,6 @@ from training.invocation import Invocation
 from training.objectives.cloze_settings import ClozeSettings
 from training.objectives.kneser_ney import estimate, tune_cache
 
-TUNED_ON = 2_000  # questions of the valid split that the weight of the cache is chosen by
-
 
 def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
     """Estimate the n-grams of the train split's text, and choose the weight of the cache on valid questions.
@@ -34,14 +31,13 @@ def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
     sentences, trained_on = _read(run, settings, language_words)
     model = estimate(sentences, trained_on=trained_on)
     valid = cbt.load(run.data[0], "valid", settings.setting or "all", seed=settings.seed)
-    drawn = random.Random(settings.seed).sample(valid.questions, min(TUNED_ON, len(valid.questions)))
-    asked, parsed = zip(*clozes(replace(valid, questions=tuple(drawn))), strict=True)
+    asked, parsed = zip(*clozes(valid), strict=True)
     model, right = tune_cache(model, parsed, [question.answers[0] for question in asked])
     counts = ", ".join(f"{len(log10):,}" for log10 in model.log10)
     what = (
         f"Modified Kneser-Ney, Chen and Goodman 1998; {counts} n-grams of 1 to {model.order} words, none "
         f"pruned. The weight of the context's own words is {model.cache}, the best of those tried on "
-        f"{len(asked):,} questions of the valid split."
+        f"the {len(asked):,} questions of the valid split."
     )
     scores = {"accuracy": right}
     trained = _write(run, settings, NAME, model.as_file(), what, scores, time.perf_counter() - started)
