@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol, cast
 
 from answering.book_qa import Ask, BookQA
-from evaluation.benchmarks.benchmark import Place, Question
+from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
 from readers.reading import Answer, Ranker, Reader, Reading
@@ -65,7 +65,7 @@ class GivenPassages:
                 _reading(
                     self._reader,
                     q,
-                    Reading(q.text, tuple(self._book(q.book).text[start:end] for start, end in q.given)),
+                    given_reading(q, self._book(q.book).text),
                 )
                 for q in questions
             ]
@@ -113,7 +113,15 @@ class RetrievedPassages:
     def answer(self, questions: Sequence[Question]) -> list[Answered]:
         """See ``System.answer``."""
         asks = [
-            Ask(q.book, q.text, k=self._k, retriever=self._retriever, reader=self._reader_name, n_best=1)
+            Ask(
+                q.book,
+                q.text,
+                k=self._k,
+                retriever=self._retriever,
+                reader=self._reader_name,
+                n_best=1,
+                before=q.before,
+            )
             for q in questions
         ]
         # All passages are put in order where it is known which are right: at what rank the first is.

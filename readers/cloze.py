@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import random
 from abc import abstractmethod
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
 
 from readers.reading import Answer, Ranker, Reading, Span
 from text.cloze import BLANK, NotACloze, cloze_tokens, find_blank
+from text.tokens import Token
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Cloze:
     these tokens is in, and ``places`` its offsets there. ``query`` has the keys of the question, ``BLANK`` at
     ``blank``. ``spelled`` and ``query_spelled`` are the same tokens as they stand in the text, for models of
     cased text. ``candidates`` are what to choose from.
+
+    Where the reading says which entities it names, a name is one token, whose key is the entity's marker
+    (``@entity3``) in context and query; ``markers`` are those of the candidates. Their numbers mean nothing:
+    ``anonymise`` draws others.
     """
 
     reading: Reading
@@ -43,10 +47,13 @@ class Cloze:
     query_spelled: tuple[str, ...]
     blank: int
     candidates: tuple[str, ...]
+    markers: tuple[str, ...] = ()
 
     @cached_property
     def keys(self) -> tuple[tuple[str, ...], ...]:
         """The tokens' keys of each candidate."""
+        if self.markers:
+            return tuple((marker,) for marker in self.markers)
         return tuple(tuple(token.key for token in cloze_tokens(one)) for one in self.candidates)
 
     @cached_property
@@ -77,27 +84,63 @@ def parse_cloze(reading: Reading, candidates: Sequence[str]) -> Cloze:
         raise NotACloze(
             f"the question has no blank ({reading.question[:60]!r}); wanted one XXXXX, @placeholder or ____"
         )
-    query = list(cloze_tokens(reading.question))
-    asked = [reading.question[start:end] for _, start, end in query]
-    found = [_passage_tokens(passage) for passage in reading.passages]
+    query = list(_tokens(reading, -1))
+    found = [(n, *token) for n in range(len(reading.passages)) for token in _tokens(reading, n)]
+    numbers = {text: number for number, text in reversed(list(enumerate(reading.candidates)))}
+    marked = reading.named and all(one in numbers for one in candidates)
     return Cloze(
         reading,
-        context=tuple(chain.from_iterable(keys for keys, _, _ in found)),
-        spelled=tuple(chain.from_iterable(spelled for _, spelled, _ in found)),
-        passages=tuple(number for number, (keys, _, _) in enumerate(found) for _ in keys),
-        places=tuple(chain.from_iterable(places for _, _, places in found)),
+        context=tuple(key for _, key, _, _ in found),
+        spelled=tuple(reading.passages[number][start:end] for number, _, start, end in found),
+        passages=tuple(number for number, _, _, _ in found),
+        places=tuple((start, end) for _, _, start, end in found),
         query=tuple(token.key for token in query),
-        query_spelled=tuple(asked),
+        query_spelled=tuple(reading.question[start:end] for _, start, end in query),
         blank=next(i for i, token in enumerate(query) if token.key == BLANK),
         candidates=tuple(candidates),
+        markers=tuple(_marker(numbers[one]) for one in candidates) if marked else (),
     )
 
 
+def anonymise(cloze: Cloze, rng: random.Random, markers: int = 600) -> Cloze:
+    """The cloze with the markers of its entities drawn anew from ``markers`` numbers, or more if it has more.
+
+    Hermann et al. 2015, section 2.1: drawn whenever a question is loaded, in training and in testing, so
+    that no marker means anything beyond its question. A cloze without entities is returned as it is.
+    """
+    old = list(dict.fromkeys((*cloze.markers, *(_marker(one.entity) for one in cloze.reading.named))))
+    drawn = rng.sample(range(max(markers, len(old))), len(old))
+    new = {marker: _marker(number) for marker, number in zip(old, drawn, strict=True)}
+    return replace(
+        cloze,
+        context=tuple(new.get(key, key) for key in cloze.context),
+        query=tuple(new.get(key, key) for key in cloze.query),
+        markers=tuple(new[marker] for marker in cloze.markers),
+    )
+
+
+def _marker(entity: int) -> str:
+    return f"@entity{entity}"
+
+
 @lru_cache(maxsize=4_096)  # questions about one book share their sentences
-def _passage_tokens(passage: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, int], ...]]:
-    found = list(cloze_tokens(passage))
-    places = tuple((start, end) for _, start, end in found)
-    return tuple(key for key, _, _ in found), tuple(passage[start:end] for start, end in places), places
+def _tokens_of(text: str) -> tuple[Token, ...]:
+    return tuple(cloze_tokens(text))
+
+
+def _tokens(reading: Reading, passage: int) -> Iterator[Token]:
+    """The tokens of one passage, or of the question for -1, each name of an entity in it as one."""
+    named = deque(one for one in reading.named if one.passage == passage)
+    text = reading.question if passage < 0 else reading.passages[passage]
+    given = None  # the name whose marker has been given: it stands for all tokens of the name
+    for token in _tokens_of(text):
+        while named and named[0].end <= token.start:
+            named.popleft()
+        if not named or token.end <= named[0].start:
+            yield token
+        elif named[0] is not given:
+            given = named[0]
+            yield Token(_marker(given.entity), given.start, given.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,26 @@ class NeedsReferences(StoryQAError):
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A place that names an entity: ``passages[passage][start:end]``, of the question where that is -1.
+
+    ``entity`` below the number of the reading's candidates is that candidate; others are named alone.
+    """
+
+    entity: int
+    passage: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A question and the passages to answer it from, in story order.
 
     ``references`` are the right answers, for oracles alone, which measure what the best possible answer
     is worth; only evaluation knows them. ``candidates`` are the answers to choose from where the question
-    has some (cloze, multiple choice); a reader may make use of them. ``encoded`` is what an encoder has said
+    has some (cloze, multiple choice); a reader may make use of them. ``named`` says where entities are named,
+    in order, () where nobody knows. ``encoded`` is what an encoder has said
     of each passage already, None where none did; readings that differ in nothing else are equal.
     """
 
@@ -33,6 +47,7 @@ class Reading:
     passages: tuple[str, ...]
     references: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
+    named: tuple[Named, ...] = ()
     encoded: tuple[EncodedPassage | None, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:

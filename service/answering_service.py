@@ -14,11 +14,16 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
+from answering.ask import BadRequest, before_offset
 from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
+from indexing.characters import characters, find_names, known_names
 from indexing.errors import IndexMismatch, UnknownBook
+from indexing.index import BookIndex
+from indexing.tagged_book import Name
 from readers import spec_of
 from service import problems
+from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import run_while_connected
@@ -58,6 +63,7 @@ class Service:
         )
         self._allowed_readers = settings.allowed_readers()
         self._allowed_retrievers = settings.allowed_retrievers()
+        self._tagging = asyncio.Lock()
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:
@@ -140,6 +146,25 @@ class Service:
             request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
         )
         return searched
+
+    async def characters(self, book_id: str, before: str | None) -> list[CharacterOut]:
+        """Who is in a book; one book at a time is read for it, and what was found is kept."""
+
+        def known() -> tuple[BookIndex, list[Name] | None]:
+            index = self.qa.open(book_id)
+            try:
+                before_offset(before, index.characters)
+            except BadRequest as error:
+                raise BadRequest("query/before", str(error)) from error
+            return index, known_names(index.book, self.settings.cache)
+
+        index, names = await run_in_threadpool(known)
+        if names is None:
+            async with self._tagging:  # waiting takes no thread from other calls
+                names = await run_in_threadpool(find_names, index.book, self.settings.cache)
+        offset = before_offset(before, index.characters)
+        found = await run_in_threadpool(characters, index.book.text, names, offset)
+        return [CharacterOut.of(one, index) for one in found]
 
     async def in_time(
         self,

@@ -6,6 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from answering.citing import chapter_at
+from indexing.characters import Character
+from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from service.schemas import example
 
@@ -104,6 +107,43 @@ def _card(manifest: Manifest) -> dict[str, Any]:
         "words": manifest.counts.words,
         "passages": manifest.counts.passages,
     }
+
+
+class CharacterOut(BaseModel):
+    """A person of a book; `start` and `end` bound the first place that names them."""
+
+    model_config = example(
+        {
+            "name": "Lisbet Corrow",
+            "aliases": ["Lisbet", "Miss Corrow"],
+            "count": 214,
+            "start": 2805,
+            "end": 2811,
+            "chapter": "I. The Bell",
+            "percent": 5.8,
+        }
+    )
+
+    name: str
+    aliases: list[str] = Field(description="Their other names, the most frequent first.")
+    count: int = Field(description="How many places name them.")
+    start: int
+    end: int
+    chapter: str | None
+    percent: float = Field(description="How far into the book the first place is.")
+
+    @classmethod
+    def of(cls, character: Character, index: BookIndex) -> CharacterOut:
+        """A character of the book that the index is of."""
+        return cls(
+            name=character.name,
+            aliases=list(character.aliases),
+            count=character.count,
+            start=character.start,
+            end=character.end,
+            chapter=chapter_at(index.chapters, character.start),
+            percent=round(100 * character.start / index.characters, 1),
+        )
 
 
 class TextOut(BaseModel):

@@ -15,7 +15,7 @@ import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from tenacity import RetryCallState, retry_if_exception_type
 
-from service.book_schemas import BookDetails, BookOut, TextOut
+from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
 from service.schemas import AnswerResponse, Health, SearchResponse
 from text.errors import StoryQAError
 
@@ -198,6 +198,12 @@ def books() -> Call[list[BookOut]]:
 def book(book_id: str) -> Call[BookDetails]:
     """GET /books/{id}."""
     return Call("GET", _book(book_id), TypeAdapter(BookDetails))
+
+
+def characters(book_id: str, before: int | str | None) -> Call[list[CharacterOut]]:
+    """GET /books/{id}/characters."""
+    params = {} if before is None else {"before": before}
+    return Call("GET", f"{_book(book_id)}/characters", TypeAdapter(list[CharacterOut]), params=params)
 
 
 def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:

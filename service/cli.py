@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 COMMANDS = {
     "evaluate": "evaluation.commands.evaluate:app",
     "reproduce": "evaluation.commands.reproduce:app",
+    "cloze": "evaluation.commands.cloze:app",
     "prepare": "evaluation.commands.prepare:app",
     "train": "training.commands:app",
 }
 _HELP = {
     "evaluate": "Score the system on a benchmark.",
     "reproduce": "Print a paper's tables with our figures beside its own.",
+    "cloze": "Make questions with a blank of books.",
     "prepare": "Check a data set's downloaded stories and index them.",
     "train": "Train a model.",
 }
@@ -82,6 +84,7 @@ for _command in (
     index.index,
     library.books,
     library.show,
+    library.characters,
     library.remove,
     library.verify,
     questions.search,

@@ -13,7 +13,7 @@ import httpx
 from tenacity import AsyncRetrying, Retrying
 
 from service import calls
-from service.book_schemas import BookDetails, BookOut
+from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
 from service.schemas import AnswerResponse, SearchResponse
 
@@ -102,6 +102,10 @@ class Client:
     def book(self, book_id: str) -> BookDetails:
         """One book, with its chapters."""
         return self._send(calls.book(book_id))
+
+    def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
+        """Who is in a book, the most frequent first."""
+        return self._send(calls.characters(book_id, before))
 
     def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""
@@ -204,6 +208,10 @@ class AsyncClient:
     async def books(self) -> list[BookOut]:
         """All books."""
         return await self._send(calls.books())
+
+    async def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
+        """Who is in a book, the most frequent first."""
+        return await self._send(calls.characters(book_id, before))
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""

@@ -12,7 +12,7 @@ from answering.ask import BadRequest
 from answering.open_books import manifests
 from service import answer_events, problems
 from service.answering_service import Service
-from service.book_schemas import BookDetails, BookOut, TextOut
+from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
 from service.json_bodies import JsonRoute
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.schemas import (
@@ -111,6 +111,23 @@ def text(
             f"wanted 0 <= start < end <= {index.characters}",
         )
     return TextOut(start=start, end=end, text=index.text(start, end))
+
+
+@router.get("/books/{book_id}/characters", responses=problems.responses(404, 422, 500, 501), tags=["books"])
+async def characters(
+    book_id: str,
+    service: TheService,
+    before: Annotated[
+        str | None,
+        Query(
+            max_length=40,
+            description="Only what stands before it: a character offset or a share.",
+            examples=["40%"],
+        ),
+    ] = None,
+) -> list[CharacterOut]:
+    """Who is in the book, the most frequent first. The first call for a book reads all of it, for seconds."""
+    return await service.characters(book_id, before)
 
 
 @router.get("/healthz", response_model_exclude_none=True, tags=["state"])

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from answering.ask import BadRequest
+from encoders.tagging import MissingTagger
 from indexing.errors import UnknownBook, is_full
 from readers.errors import EndpointError
 from readers.reading import NeedsReferences
@@ -148,6 +149,8 @@ def problem_of(error: StoryQAError) -> Problem:
                 for culprit in problem.errors or ()
             ]
             return problem.model_copy(update={"detail": detail, "errors": culprits or None})
+        case MissingTagger():
+            return _problem(501, detail, "missing-extra")
         case DeadlinePassed():
             return _problem(504, detail, "deadline-passed")
         case Overloaded() | NotReady():

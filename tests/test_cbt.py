@@ -14,8 +14,8 @@ from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.cbt import load
 from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_words import CLASSES, is_of
-from evaluation.cloze.tagged_book import sentences_of
 from evaluation.sample import sample_story
+from indexing.tagged_book import sentences_of
 from readers.cloze import parse_cloze
 from readers.reading import Reading
 from service.cli import run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ import pytest
 import torch
 
 from encoders.errors import ModelError
+from evaluation.heat_maps import write_heat_maps
+from indexing.book import Book
 from readers import open_reader
 from readers.reading import Reading
+from service.cli import run
+from text.cloze import cloze_tokens
 from text.registry import UnknownName, import_object
 from training.objectives.cloze import ClozeTask, export
 from training.objectives.cloze_settings import ClozeSettings, system_of
@@ -54,7 +59,14 @@ SIZES = {"memn2n@lexical": {"hops": 2, "n": 20}, "deep-lstm": {"depth": 2, "quer
 
 def cloze_task(system: str, data_set: str = "cbt", **options: Any) -> ClozeTask:
     make, epochs, rate, width, hidden, batch = FAST[system]
-    values = {"epochs": epochs, "rate": rate, "width": width, "hidden": hidden, "batch": batch, "dropout": 0.0}
+    values = {
+        "epochs": epochs,
+        "rate": rate,
+        "width": width,
+        "hidden": hidden,
+        "batch": batch,
+        "dropout": 0.0,
+    }
     settings = ClozeSettings(system, chunk=50, data_set=data_set, **{**values, **options})
     line = system_of(settings)
     if system in SIZES and line.network is not None:
@@ -92,9 +104,7 @@ def test_fifty_blanks_are_learnt_by_heart(system: str, tmp_path: Path) -> None:
             assert passages[answer.span.passage][answer.span.start : answer.span.end] == answer.text
         right += answer.text == question.answers[0]
     assert right / 50 == pytest.approx(trained.scores["accuracy"], abs=0.021)
-    assert reader.trained_on == (
-        f"Children's Book Test train (50 questions of {len(asked.titles)} works)"
-    )
+    assert reader.trained_on == (f"Children's Book Test train (50 questions of {len(asked.titles)} works)")
 
 
 @pytest.mark.parametrize("system", ["memn2n@self", "embedding@position", "lstm-lm@query", "attentive"])
@@ -180,3 +190,36 @@ def test_a_folder_of_several_seeds_is_read_as_their_mean(tmp_path: Path) -> None
         for reader in (one, other, both)
     ]
     assert torch.allclose((shares[0] + shares[1]) / 2, shares[2], atol=1e-5)
+
+
+@pytest.mark.parametrize("system", ["memn2n@self", "attentive", "impatient"])
+def test_heat_maps_are_one_page_of_escaped_words(system: str, tmp_path: Path) -> None:
+    data_set = "cbt" if "@" in system else "cnn"
+    cloze_task(system, data_set, width=4, **({"hidden": 4} if data_set == "cnn" else {})).weights("").save(
+        tmp_path / f"{system.replace('@', '-')}.safetensors", {}
+    )
+    name, _, options = system.partition("@")
+    reader = open_reader(f"{name}:{tmp_path}{'@' if options else ''}{options}")
+    asked = facts.fifty_clozes()
+    harsh = Book("Dorrit", "Dorrit", asked.books["Dorrit"]().text.replace("yesterday", "<b>&"), "facts")
+    books = {**asked.books, "Dorrit": lambda: harsh}
+    given = tuple(match.span() for match in re.finditer(r"The .*? \.", harsh.text))
+    questions = [replace(question, given=given) for question in asked.questions[:2]]
+    benchmark = replace(asked, questions=tuple(questions), books=books)
+    write_heat_maps(reader, system, benchmark, 2, tmp_path / "maps" / "attention.html")
+    page = (tmp_path / "maps" / "attention.html").read_text("utf-8")
+    assert page.count("<h2>") == 2
+    assert "<b>" not in page
+    assert re.search(r"&lt;|&amp;", page)
+    assert not re.search(r"https?:|src=|url\(", page)
+    rows = len(list(cloze_tokens(questions[0].text))) + len(list(cloze_tokens(questions[1].text)))
+    assert page.count("<h3>") == (rows if system == "impatient" else 0)
+    assert page.count("<span ") > 5
+
+
+def test_a_reader_without_attention_has_no_heat_maps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["evaluate", "cbt", "--data", str(tmp_path), "--reader", "uniform:x", "--heat-maps", "1"]
+    assert run(arguments) == 2
+    assert "attentive, impatient" in capsys.readouterr().err

@@ -72,7 +72,7 @@ NAMES = {
     **{
         name: f"{name}:{{tiny_paper}}"
         for name, spec in READERS.items()
-        if spec.where.startswith("readers.neural.")
+        if spec.where.startswith("readers.neural.") and not spec.cloze
     },
 }
 
@@ -135,7 +135,8 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
 
 
 def test_every_reader_of_the_table_is_under_contract() -> None:
-    assert {kind_of(name) for name in NAMES.values()} == set(READERS)
+    # Those that fill blanks and answer no other question have a contract of their own: test_cloze_readers.
+    assert {kind_of(name) for name in NAMES.values()} == {n for n in READERS if not READERS[n].cloze}
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -378,6 +378,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
         "/books",
         "/books/{book_id}",
         "/books/{book_id}/text",
+        "/books/{book_id}/characters",
         "/jobs/{job_id}",
         "/jobs/{job_id}/events",
         "/healthz",

@@ -20,13 +20,14 @@ class BenchmarkSpec(Spec):
     other parameters are options of the command, with the help that their annotations give. The first of
     the ``settings``, and of the ``splits`` as published, is the default. ``searched`` says that there is a
     setting in which passages are to be found, ``ranked`` that a story's answers are candidates for each
-    of its questions (MRR).
+    of its questions (MRR), ``cloze`` that each question has a blank and candidates.
     """
 
     settings: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     searched: bool = False
     ranked: bool = False
+    cloze: bool = False
 
     @property
     def load(self) -> Callable[..., Benchmark]:
@@ -79,5 +80,31 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         "Hill et al. 2016",
         settings=("all", "NE", "CN", "V", "P"),
         splits=("valid", "test", "train"),
+        cloze=True,
+    ),
+    BenchmarkSpec(
+        "cnn",
+        "evaluation.benchmarks.cnn:load",
+        "CNN and Daily Mail: which entity of an article a bullet point leaves out; or of a book, a sentence.",
+        "Hermann et al. 2015",
+        settings=("articles", "books"),
+        splits=("valid", "test", "train"),
+        cloze=True,
+    ),
+    BenchmarkSpec(
+        "lambada",
+        "evaluation.benchmarks.lambada:load",
+        "LAMBADA: the last word of a passage, without candidates.",
+        "Paperno et al. 2016",
+        settings=("passages",),
+        splits=("test", "valid"),
+    ),
+    BenchmarkSpec(
+        "cloze",
+        "evaluation.benchmarks.own_books:load",
+        "One's own books: a blank is filled from passages found before it; no labels are needed.",
+        settings=("all", "NE", "CN", "V", "P", "entity"),
+        splits=("own",),
+        searched=True,
     ),
 )

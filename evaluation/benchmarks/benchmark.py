@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import random
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from indexing.book import Book
+from readers.reading import Named, Reading
 
 Place = tuple[int, int]
 """``book.text[start:end]``, offsets in code points, half-open."""
 
 # Of answers in words, with what they are judged by (ROUGE-L) first.
 TEXT_METRICS = ("rouge_l", "bleu_1", "bleu_4", "meteor", "meteor_paper", "f1", "exact_match", "mrr")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Where entities are named: ``places`` in the question's book, in order, and ``asked`` in its text.
+
+    Beside each place is the number of its entity; numbers below that of the candidates are theirs.
+    """
+
+    places: tuple[Place, ...]
+    entities: tuple[int, ...]
+    asked: tuple[Place, ...] = ()
+    asked_entities: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +40,9 @@ class Question:
     answers are the candidates of MRR. ``book`` is the text that ``given`` (the passages to read,
     in order; none where they are to be retrieved) and ``gold`` (where the answer is known to
     stand) point into; it is the story, unless several stories are read as one book. ``candidates``
-    are the answers to choose from (cloze, multiple choice), none where the answer is free.
+    are the answers to choose from (cloze, multiple choice), none where the answer is free. ``names`` are the
+    places of entities, where the benchmark knows them. ``before`` is an offset in the book: nothing at or
+    after it may be found.
     """
 
     id: str
@@ -37,6 +54,8 @@ class Question:
     gold: tuple[Place, ...] = ()
     kind: str | None = None
     candidates: tuple[str, ...] = field(default=(), repr=False)  # see Benchmark.fingerprint
+    names: Names | None = field(default=None, repr=False)
+    before: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -120,6 +139,23 @@ class Benchmark:
             described = f"{question!r}{question.candidates or ''}"
             digest.update(described.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
+
+
+def given_reading(question: Question, text: str) -> Reading:
+    """The reading of the passages given with a question; ``text`` is its book's."""
+    passages = tuple(text[start:end] for start, end in question.given)
+    if question.names is None:
+        return Reading(question.text, passages, candidates=question.candidates)
+    starts = [start for start, _ in question.given]
+    named = [
+        Named(entity, -1, start, end)
+        for (start, end), entity in zip(question.names.asked, question.names.asked_entities, strict=True)
+    ]
+    for (start, end), entity in zip(question.names.places, question.names.entities, strict=True):
+        passage = bisect_right(starts, start) - 1
+        if passage >= 0 and end <= question.given[passage][1]:
+            named.append(Named(entity, passage, start - starts[passage], end - starts[passage]))
+    return Reading(question.text, passages, candidates=question.candidates, named=tuple(named))
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int) -> tuple[Question, ...]:

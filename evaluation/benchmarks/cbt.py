@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Question
 from evaluation.benchmarks.files import DataError, choose
-from evaluation.cloze.blanked_words import CLASSES, CONTEXT, query
+from evaluation.cloze.blanked_words import CLASSES
 from evaluation.cloze.book_files import read_books
-from evaluation.cloze.kept import built
-from evaluation.cloze.official_words import LAYOUT, SPLITS, context_at, file_of, read_words
+from evaluation.cloze.official_words import (
+    LAYOUT,
+    SPLITS,
+    context_at,
+    file_of,
+    is_official,
+    kind_of,
+    read_words,
+)
+from evaluation.cloze.questions import word_questions
 from indexing.book import Book
 
 SETTINGS = ("all", *CLASSES)
@@ -47,45 +55,27 @@ def load(
     choose("setting", setting, SETTINGS, "CBT")
     if count is not None and count < 1:
         raise DataError(f"count {count}; wanted 1 or more questions a class")
-    kinds = CLASSES if setting == "all" else (setting,)
-    if data.is_dir() and any(data.glob("cbtest_*.txt")):
-        return _official(data, split, setting, kinds, count, seed)
-    return _from_books(data, split, setting, kinds, count, seed, cache)
+    if is_official(data):
+        return _official(data, split, setting, count, seed)
+    return _from_books(data, split, setting, count, seed, cache)
 
 
 def _from_books(
     data: Path,
     split: str,
     setting: str,
-    kinds: Iterable[str],
     count: int | None,
     seed: int,
     cache: Path | None,
 ) -> Benchmark:
     files = read_books(data, split)
-    found = built(files, count or COUNTS[split], seed, cache)
+    placed = word_questions(files, count or COUNTS[split], seed, cache)
     books = {file.book.id: file.book for file in files}
-    questions = []
-    for one in found.questions:
-        if one.kind in kinds:
-            text, (start, end) = books[one.book].text, one.answer
-            questions.append(
-                Question(
-                    id=f"{one.book}:{one.kind}:{start}",
-                    story=one.book,
-                    text=query(text, one),
-                    answers=(text[start:end],),
-                    book=one.book,
-                    given=found.sentences[one.book][one.context : one.context + CONTEXT],
-                    kind=one.kind,
-                    candidates=one.candidates,
-                )
-            )
     return Benchmark(
         name="cbt",
         split=split,
         setting=setting,
-        questions=tuple(questions),
+        questions=tuple(one.question for one in placed if setting in ("all", one.question.kind)),
         books={id: partial(_itself, book) for id, book in books.items()},
         titles={id: book.title for id, book in books.items()},
         ranked=False,  # a question has candidates of its own
@@ -99,12 +89,14 @@ def _itself(book: Book) -> Book:
     return book
 
 
-def _official(
-    data: Path, split: str, setting: str, kinds: Iterable[str], count: int | None, seed: int
-) -> Benchmark:
+def _official(data: Path, split: str, setting: str, count: int | None, seed: int) -> Benchmark:
     questions: list[Question] = []
     books: dict[str, Callable[[], Book]] = {}
-    paths = {kind: file_of(data, kind, split) for kind in kinds}
+    paths: dict[str | None, Path] = {
+        kind: file_of(data, kind, split) for kind in CLASSES if setting in ("all", kind)
+    }
+    if data.is_file():
+        paths = {kind_of(data): data}
     there = {kind: path for kind, path in paths.items() if path.exists()}
     if not there:
         missing = " and ".join(path.name for path in paths.values())
@@ -113,7 +105,7 @@ def _official(
         drawn = _drawn(path, count or (COUNTS["train"] if split == "train" else None), f"{seed} {kind}")
         for number, one in enumerate(read_words(path)):
             if number in drawn:
-                id = f"{kind.lower()}-{number + 1}"
+                id = f"{kind or path.stem}-{number + 1}".lower()
                 given, at = [], 0
                 for sentence in one.sentences:
                     given.append((at, at + len(sentence)))

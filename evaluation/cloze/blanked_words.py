@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from evaluation.cloze.tagged_book import Place, TaggedBook
+from indexing.tagged_book import Place, TaggedBook
 from text.cloze import blanks
 
 CLASSES = ("NE", "CN", "V", "P")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks.files import DataError
-from evaluation.cloze.blanked_words import CANDIDATES, CONTEXT
+from evaluation.cloze.blanked_words import CANDIDATES, CLASSES, CONTEXT
 from text.cloze import blanks
 
 SPLITS = {"train": "train", "valid": "valid_2000ex", "test": "test_2500ex"}
@@ -29,6 +29,19 @@ class OfficialWord:
 def file_of(data: Path, kind: str, split: str) -> Path:
     """Where the questions of a class and a split are."""
     return data / f"cbtest_{kind}_{SPLITS[split]}.txt"
+
+
+def is_official(data: Path) -> bool:
+    """Whether ``data`` is a folder with such files, or such a file."""
+    if data.is_file():
+        with data.open("rb") as file:
+            return file.read(2) == b"1 "
+    return any(data.glob("cbtest_*.txt"))
+
+
+def kind_of(path: Path) -> str | None:
+    """The class that a file's name says, None where it says none."""
+    return next((kind for kind in CLASSES if f"_{kind}_" in f"_{path.stem}_"), None)
 
 
 def read_words(path: Path) -> Iterator[OfficialWord]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from readers import DEFAULT_READER, READERS, kind_of
+from readers import DEFAULT_READER, READERS, kind_of, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
@@ -62,6 +63,20 @@ _RANKING_OPTIONS: dict[str, tuple[Any, Any]] = {
         None,
     ),
 }
+_CLOZE_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "heat_maps": (
+        Annotated[
+            int | None,
+            typer.Option(
+                "--heat-maps",
+                help="Show what the reader attends to in so many questions, as attention.html in --out: "
+                f"{', '.join(name for name, spec in READERS.items() if spec.attention)}.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+}
 _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
     "reader": (
         Annotated[
@@ -101,11 +116,11 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
 def _loader_options(spec: BenchmarkSpec) -> dict[str, tuple[Any, Any]]:
     """The options that the benchmark's file states: the parameters of its loader, with their help.
 
-    Not those that the whole run has too: its seed, and the user's cache.
+    Not those that the whole run has too: its seed, the user's cache and index store.
     """
     options: dict[str, tuple[Any, Any]] = {}
     for name, parameter in inspect.signature(spec.load, eval_str=True).parameters.items():
-        if name in ("seed", "cache"):
+        if name in ("seed", "cache", "shelf"):
             continue
         annotation, text = parameter.annotation, _DATA_HELP
         if get_origin(annotation) is Annotated:
@@ -125,6 +140,7 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
         **own,
         **(_SEARCH_OPTIONS if spec.searched else {}),
         **(_RANKING_OPTIONS if spec.ranked else {}),
+        **(_CLOZE_OPTIONS if spec.cloze else {}),
         **_RUN_OPTIONS,
     }
 
@@ -135,6 +151,8 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
             loaded_with["seed"] = given["seed"]
         if "cache" in takes:
             loaded_with["cache"] = configuration.cache
+        if "shelf" in takes:
+            loaded_with["shelf"] = configuration.store
         _evaluate(spec, configuration, loaded_with, **given)
 
     parameters = [
@@ -168,8 +186,10 @@ def _evaluate(
     k: int = 5,
     store: Path | None = None,
     mrr: bool | None = None,
+    heat_maps: int | None = None,
 ) -> None:
     """Load, answer, score, and leave predictions, scores and plots; ``given`` are the loader's arguments."""
+    from evaluation.heat_maps import write_heat_maps
     from evaluation.plots import plot, plot_confidence
     from evaluation.report import outcome
     from evaluation.run import Options, evaluate
@@ -179,6 +199,8 @@ def _evaluate(
 
     options = Options(retriever, reader, k, limit, seed, mrr, configuration.reader_settings)
     _check(options)
+    if heat_maps is not None:
+        _check_attention(reader)
     benchmark = spec.load(**given)
     out = out or Path("runs") / _run_name(benchmark, options)
     store = store or configuration.cache / "evaluation"
@@ -192,6 +214,8 @@ def _evaluate(
         )
         plot(result, benchmark.metrics, out / "scores.png")
         plot_confidence(result, out / "confidence.png")
+        if heat_maps is not None:
+            write_heat_maps(options.open_reader(), reader, benchmark, heat_maps, out / "attention.html")
         progress("scoring", 1, 1)
     if as_json:
         print_json(result)
@@ -210,6 +234,12 @@ def _check(options: Options) -> None:
     check_name("retriever", options.retriever, RETRIEVERS)
     check_name("reader", kind_of(options.reader), READERS)
     Ask("any", "Is k in bounds?", k=options.k)
+
+
+def _check_attention(reader: str) -> None:
+    if not spec_of(reader).attention:
+        able = ", ".join(name for name, spec in READERS.items() if spec.attention)
+        raise StoryQAError(f"--heat-maps: the reader {reader!r} has no attention to show; choose from {able}")
 
 
 def _run_name(benchmark: Benchmark, options: Options) -> str:

@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from encoders.tagging import tag
+from encoders.tagging import REMEDY, MissingTagger, tag
 from indexing.book import Book
+from text.names import Key, bounds, name_key
 from text.sentences import sentence_spans
+
+NAMED_TYPES = frozenset(
+    {"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE"}
+)
+"""What spaCy calls the types of proper names; the others are of dates, numbers and amounts."""
 
 Place = tuple[int, int]
 Sentence = tuple[Place, list[Place]]
@@ -73,8 +79,14 @@ def tag_book(book: Book, parted: bool = False) -> TaggedBook:
 
 
 def sentences_of(text: str) -> Iterator[Sentence]:
-    """The sentences of running text (``text.sentences``), their words by nltk's Treebank tokenizer."""
-    from nltk.tokenize import NLTKWordTokenizer
+    """The sentences of running text (``text.sentences``), their words by nltk's Treebank tokenizer.
+
+    Raises ``MissingTagger`` where nltk is not installed.
+    """
+    try:
+        from nltk.tokenize import NLTKWordTokenizer
+    except ImportError as error:
+        raise MissingTagger(f"the words of a sentence need nltk ({error}): {REMEDY}") from error
 
     tokenizer = NLTKWordTokenizer()
     plain = text.replace("’", "'")  # it knows clitics by the straight apostrophe alone
@@ -95,3 +107,33 @@ def lines_of(text: str) -> Iterator[Sentence]:
         if places:
             yield (places[0][0], places[-1][1]), places
         at += len(line) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A place of the book that names somebody or something, of a type such as PERSON."""
+
+    start: int
+    end: int
+    type: str
+    key: Key
+
+
+def names_of(tagged: TaggedBook) -> list[Name]:
+    """The book's proper names in story order, without article and 's; numbers and dates are none."""
+    found = []
+    for sentence in range(len(tagged.sentences)):
+        words = tagged.words_of(sentence)
+        first = words.start
+        while first < words.stop:
+            last = first + 1
+            type = tagged.entities[first]
+            while last < words.stop and tagged.entities[last] == type and not tagged.begins[last]:
+                last += 1
+            key = name_key(tagged.words[first:last]) if type in NAMED_TYPES else ()
+            if key:
+                start, end = bounds(tagged.words[first:last])
+                place = tagged.place(first + start)[0], tagged.place(first + end - 1)[1]
+                found.append(Name(*place, type, key))
+            first = last
+    return found

@@ -1,0 +1,206 @@
+"""CNN and Daily Mail: questions about entities, made of articles and books, and the publisher's own files."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evaluation.benchmarks.benchmark import Benchmark, Question, given_reading
+from evaluation.benchmarks.cnn import load
+from evaluation.benchmarks.files import DataError
+from evaluation.sample import sample_story
+from readers.cloze import Cloze, anonymise, parse_cloze
+from service.cli import run
+from text.names import entities, name_key
+
+ARTICLE = (
+    "Mary Turner left London for Paris on Monday. The museum, Mrs. Turner said, had paid for her. "
+    "In Paris she met Peter Brown, who works for Google. Mr. Brown had never seen London."
+)
+BULLETS = ["Mary Turner met Brown in Paris.", "Nobody went to Berlin.", "It rained."]
+
+
+def write_articles(folder: Path, **more: object) -> Path:
+    row = {"id": "one", "text": ARTICLE, "highlights": BULLETS, **more}
+    (folder / "valid.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    return folder
+
+
+def clozes(benchmark: Benchmark) -> list[Cloze]:
+    return [
+        parse_cloze(given_reading(one, benchmark.books[one.book]().text), one.candidates)
+        for one in benchmark.questions
+    ]
+
+
+def test_names_are_one_entity_s_by_title_article_and_part_of_one_longer_name() -> None:
+    def same(*names: tuple[str, str]) -> list[int]:
+        return entities([(name_key(words.split()), type) for words, type in names])
+
+    person = "PERSON"
+    assert same(("Mr. Brown", person), ("Brown 's", person), ("the Brown", person)) == [0, 0, 0]
+    assert same(("Brown", person), ("Peter Brown", person), ("Peter", person)) == [0, 0, 0]
+    # Of two Browns nobody knows which is meant, and a town is no person.
+    assert same(("Brown", person), ("Peter Brown", person), ("Ann Brown", person)) == [0, 1, 2]
+    assert same(("Paris", "GPE"), ("Paris Hill", person)) == [0, 1]
+
+
+def test_each_entity_of_a_bullet_becomes_the_placeholder_in_turn(tmp_path: Path) -> None:
+    found = load(write_articles(tmp_path)).questions
+    assert {(one.text, one.answers[0]) for one in found} == {
+        ("@placeholder met Brown in Paris.", "Mary Turner"),
+        ("Mary Turner met @placeholder in Paris.", "Peter Brown"),
+        ("Mary Turner met Brown in @placeholder.", "Paris"),
+    }
+    assert {one.kind for one in found} == {"CNN"}
+    # Berlin is not in the article.
+    assert all("Berlin" not in one.text for one in found)
+
+
+def test_every_mention_of_an_entity_is_one_token_and_points_into_the_original(tmp_path: Path) -> None:
+    for cloze in clozes(load(write_articles(tmp_path))):
+        assert "turner" not in (*cloze.context, *cloze.query)
+        spelled = {cloze.candidates[one.candidate]: set[str]() for one in cloze.mentions}
+        for mention in cloze.mentions:
+            span = cloze.span(mention)
+            text = cloze.reading.passages[span.passage][span.start : span.end]
+            spelled[cloze.candidates[mention.candidate]].add(text)
+        assert spelled["Mary Turner"] == {"Mary Turner", "Turner"}
+        assert spelled["Peter Brown"] == {"Peter Brown", "Brown"}
+
+
+def test_anonymising_renames_entities_and_nothing_else(tmp_path: Path) -> None:
+    for cloze in clozes(load(write_articles(tmp_path))):
+        drawn = [anonymise(cloze, random.Random(seed)) for seed in range(8)]
+        assert len({one.markers for one in drawn}) == 8
+        for one in drawn:
+            assert one.mentions == cloze.mentions
+            names = dict(zip(cloze.context, one.context, strict=True))
+            assert len(set(names.values())) == len(names)
+            assert all(old == new or old.startswith("@entity") for old, new in names.items())
+            assert one.query == tuple(names.get(key, key) for key in cloze.query)
+
+
+def test_articles_over_two_thousand_tokens_are_left_out(tmp_path: Path) -> None:
+    long = " ".join([ARTICLE] * 60)
+    with pytest.raises(DataError, match="no article that makes a question"):
+        load(write_articles(tmp_path, text=long))
+
+
+def test_official_stories_and_tokenised_articles_make_the_same_questions(tmp_path: Path) -> None:
+    (tmp_path / "stories").mkdir()
+    story = ARTICLE + "".join(f"\n\n@highlight\n\n{one}" for one in BULLETS)
+    (tmp_path / "stories" / "one.story").write_text(story, "utf-8")
+    (tmp_path / "lines").mkdir()
+    asked = load(write_articles(tmp_path / "lines")).questions
+    assert [one.text for one in load(tmp_path).questions] == [one.text for one in asked]
+    rows = [{"src": [["Mary", "Turner", "left", "London", "."]], "tgt": [["Mrs.", "Turner", "left", "."]]}]
+    (tmp_path / "tokenised.json").write_text(json.dumps(rows), "utf-8")
+    [one] = load(tmp_path / "tokenised.json").questions
+    assert (one.text, one.answers) == ("Mrs. @placeholder left .", ("Mary Turner",))
+
+
+def test_a_sentence_of_a_book_is_asked_with_the_tokens_before_it(tmp_path: Path) -> None:
+    (tmp_path / "weigher.txt").write_text(sample_story().read_text("utf-8")[:30_000], "utf-8")
+    benchmark = load(tmp_path, setting="books", count=25, cache=tmp_path / "cache")
+    assert len(benchmark.questions) == 25
+    for question, cloze in zip(benchmark.questions, clozes(benchmark), strict=True):
+        assert question.kind == "books"
+        assert question.given[-1][1] <= int(question.id.rpartition(":")[2])
+        assert {one.candidate for one in cloze.mentions} == set(range(len(question.candidates)))
+        assert len(cloze.context) <= 2_100  # Treebank tokens are cut a little otherwise
+    again = load(tmp_path, setting="books", count=25, cache=tmp_path / "cache")
+    assert again.questions == benchmark.questions
+
+
+OFFICIAL = """http://example.org/one
+
+( @entity3 ) @entity0 left @entity7 . @entity0 met @entity5 there . will @entity5 stay ?
+
+@entity0 met @placeholder , says @entity9
+
+@entity5
+
+@entity0:Mary Turner
+@entity3:Gazette
+@entity5:Peter Brown
+@entity7:Lowmarsh
+@entity9:Herald"""
+
+
+def official(folder: Path, text: str = OFFICIAL) -> Path:
+    (folder / "questions" / "validation").mkdir(parents=True, exist_ok=True)
+    (folder / "questions" / "validation" / "a1.question").write_text(text, "utf-8")
+    return folder
+
+
+def read(folder: Path, text: str = OFFICIAL) -> tuple[Question, Cloze]:
+    benchmark = load(official(folder, text))
+    [question], [cloze] = benchmark.questions, clozes(benchmark)
+    return question, cloze
+
+
+def test_official_files_are_read_with_their_names_in_place(tmp_path: Path) -> None:
+    question, cloze = read(tmp_path)
+    assert question.text == "Mary Turner met @placeholder , says Herald"
+    assert question.answers == ("Peter Brown",)
+    assert question.candidates == ("Gazette", "Mary Turner", "Lowmarsh", "Peter Brown")
+    assert cloze.reading.passages == (
+        "( Gazette ) Mary Turner left Lowmarsh .",
+        "Mary Turner met Peter Brown there .",
+        "will Peter Brown stay ?",
+    )
+    assert [one.candidate for one in cloze.mentions] == [0, 1, 2, 1, 3, 3]
+
+
+def test_permuted_markers_make_the_same_question(tmp_path: Path) -> None:
+    swapped = OFFICIAL
+    for old, new in (("0", "x"), ("5", "0"), ("3", "5"), ("x", "3")):
+        swapped = swapped.replace(f"@entity{old}", f"@entity{new}")
+    assert swapped != OFFICIAL
+    assert read(tmp_path, swapped) == read(tmp_path)
+
+
+def test_the_daily_mail_is_known_by_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "dailymail").mkdir()
+    assert read(tmp_path / "dailymail")[0].kind == "DM"
+
+
+MALFORMED: dict[str, tuple[Callable[[str], str], str]] = {
+    "an unknown marker": (
+        lambda text: text.replace("left @entity7", "left @entity8"),
+        "line 3: found the marker @entity8; wanted one of those that the last lines name",
+    ),
+    "an answer elsewhere": (
+        lambda text: text.replace("\n@entity5\n", "\n@entity9\n"),
+        "line 7: found the answer '@entity9'; wanted a marker that the context has",
+    ),
+    "no blank": (
+        lambda text: text.replace("@placeholder", "him"),
+        "line 5: found 0 blanks in the query; wanted one @placeholder",
+    ),
+    "a name without marker": (
+        lambda text: text.replace("@entity7:", "@entity:"),
+        "line 12: found '@entity:Lowmarsh'; wanted @entityN:Name",
+    ),
+    "no query": (
+        lambda text: text.replace("@entity0 met @placeholder , says @entity9\n\n", ""),
+        "line 1: found 4 parts with a blank line between; wanted 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", MALFORMED)
+def test_a_malformed_file_is_named_with_its_line(
+    fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil, message = MALFORMED[fault]
+    official(tmp_path, spoil(OFFICIAL))
+    assert run(["evaluate", "cnn", "--data", str(tmp_path), "--reader", "random-rank"]) == 2
+    error = capsys.readouterr().err
+    assert f"a1.question, {message}" in error
+    assert error.count("\n") == 1
