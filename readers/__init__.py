@@ -22,7 +22,8 @@ class ReaderSpec(Spec):
     weights come with storyqa, so that the name alone opens them and answers tell their version; ``trained``
     where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
-    and ``cloze`` where it fills blanks and answers no other question.
+    and ``cloze`` where it fills blanks and answers no other question; ``attention`` where it can show what it
+    attends to (``--heat-maps``).
     With the option ``oracle`` it is asked with the right answers and gives the best that its kind of answer
     can.
     """
@@ -33,6 +34,7 @@ class ReaderSpec(Spec):
     ranks: bool = False
     candidates: bool = False
     cloze: bool = False
+    attention: bool = False
     oracle: str | None = None
 
 
@@ -249,6 +251,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
     ReaderSpec(
         "embedding",
@@ -306,6 +309,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
     ReaderSpec(
         "uniform",
@@ -328,6 +332,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
 )
 DEFAULT_READER = "auto"

@@ -40,7 +40,7 @@ class ClozeSettings:
     ``chunk`` examples lie between two points at which the run can stop.
     """
 
-    system: System
+    system: System = "memn2n@self"
     seed: Seed = 13
     epochs: Epochs = None
     count: Count = None
