@@ -155,24 +155,11 @@ class Reproduction:
             return f"not measured: {ours.unmeasured}"
         if "{vectors}" in ours.reader and self.vectors is None:
             return "no word vectors: name a file in GloVe's format with --vectors"
-        if ours.trained and self._weights(ours) is None and not self._shipped(ours):
+        if ours.trained and own_weights(self.models, ours) is None and not self._shipped(ours):
             several = ", several times, each into a folder of its own in one" if ours.ensemble else ""
             words = ["storyqa", "train", self.published.benchmark, "--system", ours.trained_as]
             words += ["--data", str(self.data), "--out", "DIR"]
             return f"train it: {shlex.join(words)}{several}; then give --models DIR"
-        return None
-
-    def _weights(self, ours: Ours) -> Path | None:
-        """The folder of one's own that has the row's model, or for an ensemble the folders of its models."""
-        folders = [
-            one for given in self.models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))
-        ]
-        for folder in folders:
-            alone = (folder / ours.weights).is_file()
-            if not ours.ensemble and alone:
-                return folder
-            if ours.ensemble and not alone and len(list(folder.glob(f"*/{ours.weights}"))) > 1:
-                return folder
         return None
 
     def _shipped(self, ours: Ours) -> bool:
@@ -180,7 +167,7 @@ class Reproduction:
 
     def _reader(self, ours: Ours) -> str:
         """The reader's full name."""
-        if ours.trained and (folder := self._weights(ours)) is not None:
+        if ours.trained and (folder := own_weights(self.models, ours)) is not None:
             kind, at, options = ours.reader.partition("@")
             return f"{kind}:{folder}{at}{options}"
         return ours.reader.replace("{vectors}", str(self.vectors)) if self.vectors else ours.reader
@@ -244,6 +231,19 @@ class Reproduction:
             progress(f"{row.system}: scoring", 1, 1)
         stories = len({one.story for one in predictions})
         return _Figures(len(predictions), stories, trained_on, benchmark.notes, **kept)
+
+
+def own_weights(models: Sequence[Path], ours: Ours) -> Path | None:
+    """The first of the folders, and of those in them, that has the row's model; None where none has.
+
+    For an ensemble the one that has several folders with such models, and none of its own.
+    """
+    for folder in (one for given in models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))):
+        alone = (folder / ours.weights).is_file()
+        several = len(list(folder.glob(f"*/{ours.weights}"))) > 1
+        if (several and not alone) if ours.ensemble else alone:
+            return folder
+    return None
 
 
 def _together(base: Measured, found: Sequence[_Figures]) -> Measured:
