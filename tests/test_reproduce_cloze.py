@@ -183,21 +183,21 @@ def test_counting_needs_the_running_text_of_cbt(
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("books")
-    (folder / "weigher.txt").write_text(sample_story().read_text("utf-8")[:16_000], "utf-8")
+    (folder / "weigher.txt").write_text(sample_story().read_text("utf-8")[:20_000], "utf-8")
     return folder
 
 
 def test_without_the_official_data_cnn_rows_say_so_and_are_measured_on_books(
     books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--row", "frequency", "--row", "distance", "--row", "attentive", "--limit", "40")
+    options = ("--row", "frequency", "--row", "distance", "--row", "attentive", "--limit", "20")
     rows = reproduced("cnn", 5, books, tmp_path, capsys, *options)["rows"]
     frequency = rows["Maximum frequency"]
     assert frequency["missing"].startswith("needs the official data: ")
     assert (frequency["status"], frequency["scores"].keys()) == ("measured", {"books"})
     assert frequency["paper"] == {"CNN": 0.305, "DM": 0.256, "books": None}
     assert "--setting books" in frequency["command"]
-    assert {row["questions"] for row in rows.values() if row["status"] == "measured"} == {40}
+    assert {row["questions"] for row in rows.values() if row["status"] == "measured"} == {20}
     assert rows["Attentive Reader"]["missing"].startswith("train it: storyqa train cnn --system attentive")
 
 
