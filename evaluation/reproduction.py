@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.benchmarks.benchmark import Benchmark, Question, sample
+from evaluation.benchmarks.benchmark import Benchmark, sample
 from evaluation.benchmarks.files import DataError
 from evaluation.metrics import meteor
-from evaluation.metrics.metric import metrics_named
-from evaluation.metrics.scoring import count, score
-from evaluation.predictions import Prediction
 from evaluation.published.figures import Ours, Published, Row, Table
-from evaluation.run import Options, Progress, answer_scores, evaluate
+from evaluation.row_scores import read_result, row_scores, second_annotator
+from evaluation.run import Options, Progress, evaluate
 from text.errors import StoryQAError
 
 RESULT = "row.json"
@@ -155,24 +153,11 @@ class Reproduction:
             return f"not measured: {ours.unmeasured}"
         if "{vectors}" in ours.reader and self.vectors is None:
             return "no word vectors: name a file in GloVe's format with --vectors"
-        if ours.trained and self._weights(ours) is None and not self._shipped(ours):
+        if ours.trained and own_weights(self.models, ours) is None and not self._shipped(ours):
             several = ", several times, each into a folder of its own in one" if ours.ensemble else ""
             words = ["storyqa", "train", self.published.benchmark, "--system", ours.trained_as]
             words += ["--data", str(self.data), "--out", "DIR"]
             return f"train it: {shlex.join(words)}{several}; then give --models DIR"
-        return None
-
-    def _weights(self, ours: Ours) -> Path | None:
-        """The folder of one's own that has the row's model, or for an ensemble the folders of its models."""
-        folders = [
-            one for given in self.models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))
-        ]
-        for folder in folders:
-            alone = (folder / ours.weights).is_file()
-            if not ours.ensemble and alone:
-                return folder
-            if ours.ensemble and not alone and len(list(folder.glob(f"*/{ours.weights}"))) > 1:
-                return folder
         return None
 
     def _shipped(self, ours: Ours) -> bool:
@@ -180,7 +165,7 @@ class Reproduction:
 
     def _reader(self, ours: Ours) -> str:
         """The reader's full name."""
-        if ours.trained and (folder := self._weights(ours)) is not None:
+        if ours.trained and (folder := own_weights(self.models, ours)) is not None:
             kind, at, options = ours.reader.partition("@")
             return f"{kind}:{folder}{at}{options}"
         return ours.reader.replace("{vectors}", str(self.vectors)) if self.vectors else ours.reader
@@ -229,21 +214,34 @@ class Reproduction:
             questions = sample(benchmark.questions, self.limit, self.seed)
             settings = {"human": benchmark.fingerprint(), "limit": self.limit, "seed": self.seed}
             predictions = [
-                _second_annotator(question, benchmark.metrics)
+                second_annotator(question, benchmark.metrics)
                 for question in questions
                 if len(question.answers) > 1
             ]
         settings = {**settings, "meteor": meteor.java() is not None}
-        kept = _read(folder / RESULT, settings)
+        kept = read_result(folder / RESULT, settings)
         if kept is None:
             progress(f"{row.system}: scoring", 0, 1)
-            kept = _scores(predictions, self.seed, row, self.table)
+            kept = row_scores(predictions, self.seed, row, self.table)
             folder.mkdir(parents=True, exist_ok=True)
             text = json.dumps({"settings": settings, **kept}, indent=1, ensure_ascii=False)
             (folder / RESULT).write_text(text + "\n", encoding="utf-8")
             progress(f"{row.system}: scoring", 1, 1)
         stories = len({one.story for one in predictions})
         return _Figures(len(predictions), stories, trained_on, benchmark.notes, **kept)
+
+
+def own_weights(models: Sequence[Path], ours: Ours) -> Path | None:
+    """The first of the folders, and of those in them, that has the row's model; None where none has.
+
+    For an ensemble the one that has several folders with such models, and none of its own.
+    """
+    for folder in (one for given in models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))):
+        alone = (folder / ours.weights).is_file()
+        several = len(list(folder.glob(f"*/{ours.weights}"))) > 1
+        if (several and not alone) if ours.ensemble else alone:
+            return folder
+    return None
 
 
 def _together(base: Measured, found: Sequence[_Figures]) -> Measured:
@@ -259,64 +257,3 @@ def _together(base: Measured, found: Sequence[_Figures]) -> Measured:
             notes=tuple(dict.fromkeys((*base.notes, *one.notes))),
         )
     return base
-
-
-def _scores(predictions: Sequence[Prediction], seed: int, row: Row, table: Table) -> dict[str, Any]:
-    """The scores that the row is measured by, and their intervals, by the name of the column."""
-    if table.by == "kind":
-        return _scores_by_kind(predictions, seed, table)
-    by_column = {name: table.counted_by.get(name, name) for name in row.measured_by}
-    by_column |= {name: name for column, name in table.also.items() if column in by_column}
-    metrics = metrics_named(list(by_column.values()))
-    found = score(count(predictions, metrics), metrics, [one.story for one in predictions], seed)
-    return {
-        "scores": {column: found.values[name] for column, name in by_column.items()},
-        "intervals": {column: found.intervals[name] for column, name in by_column.items()},
-    }
-
-
-def _scores_by_kind(predictions: Sequence[Prediction], seed: int, table: Table) -> dict[str, Any]:
-    """Those of each kind of question that is a column and was asked."""
-    kept: dict[str, Any] = {"scores": {}, "intervals": {}}
-    metrics = metrics_named([table.metric])
-    for kind in table.columns:
-        of_kind = [one for one in predictions if one.kind == kind]
-        if of_kind:
-            found = score(count(of_kind, metrics), metrics, [one.story for one in of_kind], seed)
-            kept["scores"][kind] = found.values[table.metric]
-            kept["intervals"][kind] = found.intervals[table.metric]
-    return kept
-
-
-def _read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
-    """What was measured before, if it was measured with the same settings."""
-    try:
-        kept = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    if kept.pop("settings", None) != json.loads(json.dumps(settings)):
-        return None
-    return {"scores": kept["scores"], "intervals": kept["intervals"]}
-
-
-def _second_annotator(question: Question, metrics: Sequence[str]) -> Prediction:
-    """The second answer scored against the first: how well people do."""
-    first, second = question.answers[:2]
-    return Prediction(
-        id=question.id,
-        story=question.story,
-        kind=None,
-        question=question.text,
-        references=(first,),
-        prediction=second,
-        confidence=1.0,
-        book=question.book,
-        start=None,
-        end=None,
-        evidence_right=None,
-        passages=(),
-        gold_read=None,
-        first_gold=None,
-        reciprocal_rank=None,
-        scores=answer_scores(second, [first], metrics),
-    )

@@ -23,7 +23,7 @@ class ReaderSpec(Spec):
     where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
     and ``cloze`` where it fills blanks and answers no other question. ``any_kind`` where it can say yes or
-    no, describe and summarise, too.
+    no, describe and summarise, too; ``attention`` where it can show what it attends to (``--heat-maps``).
     With the option ``oracle`` it is asked with the right answers and gives the best that its kind of answer
     can.
     """
@@ -35,6 +35,7 @@ class ReaderSpec(Spec):
     candidates: bool = False
     cloze: bool = False
     any_kind: bool = False
+    attention: bool = False
     oracle: str | None = None
 
 
@@ -253,6 +254,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
     ReaderSpec(
         "embedding",
@@ -310,6 +312,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
     ReaderSpec(
         "uniform",
@@ -332,6 +335,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         ranks=True,
         candidates=True,
         cloze=True,
+        attention=True,
     ),
 )
 DEFAULT_READER = "auto"

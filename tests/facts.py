@@ -47,7 +47,7 @@ def fifty_clozes(texts: str = "villages") -> Benchmark:
     """Ten texts of five sentences, of each of which the person is blanked; to choose from are all five.
 
     The two words after the blank, which with those before it are all that some models read, stand once. With
-    the texts ``"sentences"`` each sentence is a book, with ``"book"`` all are one, and the two sentences
+    the texts ``"sentences"`` each sentence is a book; with ``"book"`` all are one, and the two sentences
     before each are its context.
     """
     questions, books = [], {}

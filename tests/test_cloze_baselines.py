@@ -149,38 +149,6 @@ def test_the_distance_is_that_of_the_definition(
     assert found == [by_definition(query, context, candidate, m) for candidate in "abz"]
 
 
-@pytest.mark.parametrize(
-    ("question", "passages", "right"),
-    [
-        ("XXXXX loves Susan .", ("Susan loves Anna .", "Kim loves Susan ."), "Kim"),  # (x, V, y)
-        (
-            "XXXXX is the president .",
-            ("Anna met Mike .", "Mike is the new president ."),
-            "Mike",
-        ),  # by its head
-        ("XXXXX won the race .", ("Anna met Tom .", "Tom won a medal ."), "Tom"),  # (x, V, z)
-        ("XXXXX met Susan .", ("Anna saw Kim .", "Susan met Tom ."), "Tom"),  # (y, V, x)
-        ("XXXXX likes Susan .", ("Anna saw Kim .", "Tom loves Susan ."), "Tom"),  # (x, Z, y)
-        ("Susan was seen by XXXXX .", ("Anna met Kim .", "Tom saw Susan ."), "Tom"),  # in any voice
-        ("Susan saw XXXXX .", ("Susan met Anna .", "Susan saw Kim ."), "Kim"),  # the blank as object
-        ("XXXXX slept .", ("Anna met Kim .", "Kim saw Tom ."), "Kim"),  # the most frequent one
-    ],
-)
-def test_a_frame_is_found_by_the_rules_of_the_paper(
-    question: str, passages: tuple[str, ...], right: str
-) -> None:
-    [answer] = answered("cloze-frames", question, ["Anna", "Tom", "Kim", "Susan", "Mike"], passages)
-    assert answer.text == right
-    assert answer.span is not None
-
-
-def test_the_first_rule_that_fires_goes_before_the_others() -> None:
-    passages = ("Tom loves Susan .", "Anna hated Kim .", "Mike hated Susan .")
-    scores = ranked("cloze-frames", "XXXXX hated Susan .", ["Tom", "Anna", "Mike", "Kim", "Bob"], passages)
-    mike, anna, tom, kim, bob = (scores[i] for i in (2, 1, 0, 3, 4))
-    assert mike > anna > tom > kim > bob
-
-
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_equal_candidates_are_each_chosen_for_some_question(name: str) -> None:
     passages = ("North came .", "South came .", "East came .", "West came .")

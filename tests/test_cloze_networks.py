@@ -22,9 +22,9 @@ from readers.neural.layers import adaptive_softmax
 from readers.neural.lexical_memory import LexicalMemory
 from readers.neural.lstm_lm import LstmLm, lstm_scores
 from readers.neural.memn2n import MemN2N, SelfMemory, SentenceEmbedding, judge_windows
+from readers.neural.memories import TIME, MemoryBatch, WindowEmbedding, memory_batch, window_example
 from readers.neural.running_text import cloze_continuation
 from readers.neural.vocabulary import END, FIRST_MARKER, SEPARATOR, Vocabulary
-from readers.neural.word_windows import TIME, MemoryBatch, WindowEmbedding, memory_batch, window_example
 from readers.reading import Reading
 from training.objectives.memn2n import self_loss
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,12 @@ import pytest
 import torch
 
 from encoders.errors import ModelError
+from evaluation.heat_maps import write_heat_maps
+from indexing.book import Book
 from readers import open_reader
 from readers.reading import Reading
+from service.cli import run
+from text.cloze import cloze_tokens
 from text.registry import UnknownName, import_object
 from training.objectives.cloze import ClozeTask, export
 from training.objectives.cloze_settings import ClozeSettings, system_of
@@ -26,27 +31,26 @@ from training.objectives.memn2n import MemoryObjective
 from training.trainer import Trainer
 
 MEMORY, DOCUMENT = MemoryObjective, DocumentObjective
-# Per system what learns, and how it learns fifty questions fast: epochs, rate, width of vectors, of LSTMs.
-FAST: dict[str, tuple[Any, int, float, int, int | None]] = {
-    "memn2n@self": (MEMORY, 30, 0.03, 32, None),
-    "memn2n@self,anonymous": (MEMORY, 60, 0.03, 32, None),
-    "memn2n@self,all-windows,all-targets": (MEMORY, 30, 0.03, 32, None),
-    "memn2n@self,lm": (MEMORY, 60, 0.03, 32, None),
-    "memn2n@window": (MEMORY, 60, 0.03, 32, None),
-    "memn2n@sentence": (MEMORY, 200, 0.01, 32, None),
-    "memn2n@lexical": (lambda: TextObjective(cased=False, memories=20), 60, 0.05, 32, None),
-    "embedding@context": (EmbeddingObjective, 200, 0.01, 32, None),
-    "embedding@query": (EmbeddingObjective, 60, 0.03, 32, None),
-    "embedding@window": (EmbeddingObjective, 60, 0.03, 32, None),
-    "embedding@position": (EmbeddingObjective, 60, 0.03, 32, None),
-    "lstm-lm@query": (TextObjective, 60, 0.5, 48, 48),
-    "contextual-lstm": (lambda: TextObjective(memories=40), 60, 0.5, 48, 48),
-    "deep-lstm": (DOCUMENT, 40, 3e-3, 32, 32),
-    "uniform": (DOCUMENT, 40, 3e-3, 32, 32),
-    "attentive": (DOCUMENT, 40, 3e-3, 32, 32),
-    "impatient": (DOCUMENT, 40, 3e-3, 32, 32),
+# Per system what learns, and how it learns fifty questions fast: epochs, rate, width of
+# vectors and of LSTMs, batch.
+FAST: dict[str, tuple[Any, int, float, int, int | None, int]] = {
+    "memn2n@self": (MEMORY, 10, 0.03, 32, None, 10),
+    "memn2n@self,anonymous": (MEMORY, 20, 0.03, 32, None, 10),
+    "memn2n@self,all-windows,all-targets": (MEMORY, 20, 0.03, 32, None, 10),
+    "memn2n@window": (MEMORY, 60, 0.03, 32, None, 10),
+    "memn2n@sentence": (MEMORY, 150, 0.01, 32, None, 10),
+    "memn2n@lexical": (lambda: TextObjective(cased=False, memories=20), 300, 0.1, 32, None, 1),
+    "embedding@context": (EmbeddingObjective, 200, 0.01, 32, None, 10),
+    "embedding@query": (EmbeddingObjective, 60, 0.03, 32, None, 10),
+    "embedding@window": (EmbeddingObjective, 60, 0.03, 32, None, 10),
+    "embedding@position": (EmbeddingObjective, 60, 0.03, 32, None, 10),
+    "lstm-lm@query": (TextObjective, 100, 0.2, 48, 48, 5),
+    "contextual-lstm": (lambda: TextObjective(memories=40), 100, 0.2, 48, 48, 5),
+    "deep-lstm": (DOCUMENT, 40, 1e-3, 32, 32, 10),
+    "uniform": (DOCUMENT, 60, 3e-4, 32, 32, 10),
+    "attentive": (DOCUMENT, 60, 3e-4, 32, 32, 10),
+    "impatient": (DOCUMENT, 60, 5e-4, 32, 32, 10),
 }
-
 # Language models learn a sentence with what is before it.
 TEXTS = {"lstm-lm@query": "sentences", "contextual-lstm": "sentences", "memn2n@lexical": "book"}
 # What learns faster than the paper's: fewer hops and memories; the query last.
@@ -54,8 +58,15 @@ SIZES = {"memn2n@lexical": {"hops": 2, "n": 20}, "deep-lstm": {"depth": 2, "quer
 
 
 def cloze_task(system: str, data_set: str = "cbt", **options: Any) -> ClozeTask:
-    make, epochs, rate, width, hidden = FAST[system]
-    values = {"epochs": epochs, "rate": rate, "width": width, "hidden": hidden, "batch": 10, "dropout": 0.0}
+    make, epochs, rate, width, hidden, batch = FAST[system]
+    values = {
+        "epochs": epochs,
+        "rate": rate,
+        "width": width,
+        "hidden": hidden,
+        "batch": batch,
+        "dropout": 0.0,
+    }
     settings = ClozeSettings(system, chunk=50, data_set=data_set, **{**values, **options})
     line = system_of(settings)
     if system in SIZES and line.network is not None:
@@ -67,7 +78,7 @@ def test_every_system_of_the_table_is_trained_by_the_function_that_its_record_na
     for system in CLOZE_SYSTEMS.values():
         assert callable(import_object(system.where))
         if system.network is not None:
-            assert system.name in FAST
+            assert any(name.partition(",")[0] in (system.name, f"{system.name}@query") for name in FAST)
 
 
 @pytest.mark.training
@@ -83,18 +94,20 @@ def test_fifty_blanks_are_learnt_by_heart(system: str, tmp_path: Path) -> None:
     name, _, options = system.partition("@")
     reader = open_reader(f"{name}:{tmp_path}@{options}" if options else f"{name}:{tmp_path}")
     right = 0
-    for question in facts.fifty_clozes().questions:
-        text = facts.fifty_clozes().books[question.book]().text
+    asked = facts.fifty_clozes(TEXTS.get(system, "villages"))
+    for question in asked.questions:
+        text = asked.books[question.book]().text
         passages = tuple(text[start:end] for start, end in question.given)
         [[answer]] = reader.read([Reading(question.text, passages, candidates=question.candidates)])
-        assert answer.span is not None
-        assert passages[answer.span.passage][answer.span.start : answer.span.end] == answer.text
+        if answer.text in " ".join(passages):
+            assert answer.span is not None
+            assert passages[answer.span.passage][answer.span.start : answer.span.end] == answer.text
         right += answer.text == question.answers[0]
     assert right / 50 == pytest.approx(trained.scores["accuracy"], abs=0.021)
-    assert reader.trained_on == "Children's Book Test train (50 questions of 10 works)"
+    assert reader.trained_on == (f"Children's Book Test train (50 questions of {len(asked.titles)} works)")
 
 
-@pytest.mark.parametrize("system", ["memn2n@self", "embedding@position", "lstm-lm", "attentive"])
+@pytest.mark.parametrize("system", ["memn2n@self", "embedding@position", "lstm-lm@query", "attentive"])
 def test_a_run_that_is_stopped_goes_on_to_the_same_weights(system: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"epochs": 2, "unknown": 0.1, "width": 8}
     if FAST[system][4] is not None:
@@ -177,3 +190,36 @@ def test_a_folder_of_several_seeds_is_read_as_their_mean(tmp_path: Path) -> None
         for reader in (one, other, both)
     ]
     assert torch.allclose((shares[0] + shares[1]) / 2, shares[2], atol=1e-5)
+
+
+@pytest.mark.parametrize("system", ["memn2n@self", "attentive", "impatient"])
+def test_heat_maps_are_one_page_of_escaped_words(system: str, tmp_path: Path) -> None:
+    data_set = "cbt" if "@" in system else "cnn"
+    cloze_task(system, data_set, width=4, **({"hidden": 4} if data_set == "cnn" else {})).weights("").save(
+        tmp_path / f"{system.replace('@', '-')}.safetensors", {}
+    )
+    name, _, options = system.partition("@")
+    reader = open_reader(f"{name}:{tmp_path}{'@' if options else ''}{options}")
+    asked = facts.fifty_clozes()
+    harsh = Book("Dorrit", "Dorrit", asked.books["Dorrit"]().text.replace("yesterday", "<b>&"), "facts")
+    books = {**asked.books, "Dorrit": lambda: harsh}
+    given = tuple(match.span() for match in re.finditer(r"The .*? \.", harsh.text))
+    questions = [replace(question, given=given) for question in asked.questions[:2]]
+    benchmark = replace(asked, questions=tuple(questions), books=books)
+    write_heat_maps(reader, system, benchmark, 2, tmp_path / "maps" / "attention.html")
+    page = (tmp_path / "maps" / "attention.html").read_text("utf-8")
+    assert page.count("<h2>") == 2
+    assert "<b>" not in page
+    assert re.search(r"&lt;|&amp;", page)
+    assert not re.search(r"https?:|src=|url\(", page)
+    rows = len(list(cloze_tokens(questions[0].text))) + len(list(cloze_tokens(questions[1].text)))
+    assert page.count("<h3>") == (rows if system == "impatient" else 0)
+    assert page.count("<span ") > 5
+
+
+def test_a_reader_without_attention_has_no_heat_maps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["evaluate", "cbt", "--data", str(tmp_path), "--reader", "uniform:x", "--heat-maps", "1"]
+    assert run(arguments) == 2
+    assert "attentive, impatient" in capsys.readouterr().err

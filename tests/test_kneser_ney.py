@@ -250,7 +250,9 @@ def test_the_weight_of_the_cache_is_the_smallest_that_fills_most_blanks(owls: in
 
     weights = [step / 50 for step in range(1, 31)]
     most = max(map(rightly, weights))
-    assert tune_cache(model, clozes, right).cache == next(w for w in weights if rightly(w) == most)
+    tuned, share = tune_cache(model, clozes, right)
+    assert tuned.cache == next(weight for weight in weights if rightly(weight) == most)
+    assert share == pytest.approx(most / 3)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ NAMES = {
     **{
         name: f"{name}:{{tiny_paper}}"
         for name, spec in READERS.items()
-        if spec.where.startswith("readers.neural.")
+        if spec.where.startswith("readers.neural.") and not spec.cloze
     },
 }
 
@@ -163,7 +163,9 @@ def check(reading: Reading, answers: list[Answer], n_best: int) -> None:
 
 
 def test_every_reader_of_the_table_is_under_contract() -> None:
-    assert {kind_of(name) for name in NAMES.values()} == set(READERS)
+    # Networks that fill blanks and answer no other question have a contract of their own: test_cloze_readers.
+    others = {n for n, one in READERS.items() if one.cloze and one.where.startswith("readers.neural.")}
+    assert {kind_of(name) for name in NAMES.values()} == set(READERS) - others
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -49,12 +49,17 @@ READING = (
 NEURAL = (
     *("model", "sizes", "seed", "epochs", "words", "articles", "chunks", "around", "rate", "batch", "chunk"),
 )
+CLOZE = (
+    *("system", "seed", "epochs", "count", "setting", "words", "width", "hidden", "rate", "batch"),
+    *("dropout", "unknown", "chunk", "data_set"),
+)
 RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
+    **dict.fromkeys(("cbt", "cnn"), CLOZE),
 }
 
 

@@ -20,13 +20,14 @@ class BenchmarkSpec(Spec):
     other parameters are options of the command, with the help that their annotations give. The first of
     the ``settings``, and of the ``splits`` as published, is the default. ``searched`` says that there is a
     setting in which passages are to be found, ``ranked`` that a story's answers are candidates for each
-    of its questions (MRR).
+    of its questions (MRR), ``cloze`` that each question has a blank and candidates.
     """
 
     settings: tuple[str, ...] = ()
     splits: tuple[str, ...] = ()
     searched: bool = False
     ranked: bool = False
+    cloze: bool = False
 
     @property
     def load(self) -> Callable[..., Benchmark]:
@@ -79,6 +80,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         "Hill et al. 2016",
         settings=("all", "NE", "CN", "V", "P"),
         splits=("valid", "test", "train"),
+        cloze=True,
     ),
     BenchmarkSpec(
         "cnn",
@@ -87,6 +89,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         "Hermann et al. 2015",
         settings=("articles", "books"),
         splits=("valid", "test", "train"),
+        cloze=True,
     ),
     BenchmarkSpec(
         "lambada",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,8 @@ from evaluation.cloze.official_words import (
 )
 from evaluation.cloze.placed_questions import word_questions
 from indexing.book import Book
+from text.cloze import blanks
+from text.sentences import sentence_spans
 
 SETTINGS = ("all", *CLASSES)
 COUNTS = {"train": 40_000, "valid": 2_000, "test": 2_500}  # a class; valid and test are those of the paper
@@ -65,6 +67,32 @@ def load(
             "or books of more than 20 sentences"
         )
     return found
+
+
+def running_text(data: Path, split: str = "train") -> Iterator[tuple[str, str]]:
+    """Each sentence of the split beside the work it is from, for what is counted in text alone.
+
+    Of books all of them, in order; of the official questions, where their books are not there too, each that
+    differs, its blank filled. Raises ``DataError`` as ``load``.
+    """
+    choose("split", split, SPLITS, "CBT")
+    paths = [path for kind in CLASSES if (path := file_of(data, kind, split)).exists()]
+    if not paths or (data / f"cbt_{split}.txt").exists():
+        for file in read_books(data, split):
+            text = file.book.text
+            if file.parted:
+                yield from ((file.book.id, line) for line in text.split("\n") if line.strip())
+            else:
+                yield from ((file.book.id, text[start:end]) for start, end in sentence_spans(text))
+        return
+    seen: set[str] = set()
+    for path in paths:
+        for one in read_words(path):
+            [(start, end)] = blanks(one.query)
+            for sentence in (*one.sentences, f"{one.query[:start]}{one.answer}{one.query[end:]}"):
+                if sentence not in seen:
+                    seen.add(sentence)
+                    yield path.stem, sentence
 
 
 def _from_books(

@@ -17,8 +17,9 @@ import typer
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.commands.natural import natural
 from evaluation.commands.unanswerable import unanswerable
-from readers import DEFAULT_READER, READERS, kind_of
+from readers import DEFAULT_READER, READERS, kind_of, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
@@ -59,6 +60,20 @@ _RANKING_OPTIONS: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--mrr/--no-mrr",
                 help="Rank all answers of the story, or do not; by default where the reader can.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+}
+_CLOZE_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "heat_maps": (
+        Annotated[
+            int | None,
+            typer.Option(
+                "--heat-maps",
+                help="Show what the reader attends to in so many questions, as attention.html in --out: "
+                f"{', '.join(name for name, spec in READERS.items() if spec.attention)}.",
                 show_default=False,
             ),
         ],
@@ -128,6 +143,7 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
         **own,
         **(_SEARCH_OPTIONS if spec.searched else {}),
         **(_RANKING_OPTIONS if spec.ranked else {}),
+        **(_CLOZE_OPTIONS if spec.cloze else {}),
         **_RUN_OPTIONS,
     }
 
@@ -175,8 +191,10 @@ def _evaluate(
     k: int = 5,
     store: Path | None = None,
     mrr: bool | None = None,
+    heat_maps: int | None = None,
 ) -> None:
     """Load, answer, score, and leave predictions, scores and plots; ``given`` are the loader's arguments."""
+    from evaluation.heat_maps import write_heat_maps
     from evaluation.plots import plot, plot_choices, plot_confidence
     from evaluation.report import outcome
     from evaluation.run import Options, evaluate
@@ -187,6 +205,8 @@ def _evaluate(
 
     options = Options(retriever, reader, k, limit, seed, mrr, configuration.reader_settings)
     _check(options)
+    if heat_maps is not None:
+        _check_attention(reader)
     benchmark = spec.load(**given)
     if benchmark.questions:  # all of them have a blank, or none
         options = replace(options, reader=reader_for(reader, benchmark.questions[0].text))
@@ -204,6 +224,8 @@ def _evaluate(
         plot_confidence(result, out / "confidence.png")
         if result["by_length"]:
             plot_choices(result, out / "choices.png")
+        if heat_maps is not None:
+            write_heat_maps(options.open_reader(), reader, benchmark, heat_maps, out / "attention.html")
         progress("scoring", 1, 1)
     if as_json:
         print_json(result)
@@ -222,6 +244,12 @@ def _check(options: Options) -> None:
     check_name("retriever", options.retriever, RETRIEVERS)
     check_name("reader", kind_of(options.reader), READERS)
     Ask("any", "Is k in bounds?", k=options.k)
+
+
+def _check_attention(reader: str) -> None:
+    if not spec_of(reader).attention:
+        able = ", ".join(name for name, spec in READERS.items() if spec.attention)
+        raise StoryQAError(f"--heat-maps: the reader {reader!r} has no attention to show; choose from {able}")
 
 
 def _run_name(benchmark: Benchmark, options: Options) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
@@ -15,6 +16,7 @@ from readers.neural.entities import MARKERS
 from readers.neural.vocabulary import FIRST_MARKER, UNKNOWN, Vocabulary
 
 Ids = NDArray[np.int32]
+_MARKER = re.compile(r"@entity\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,9 @@ class ClozeExample:
     ``blank`` the place of the blank in the query, and ``candidates`` (candidates,) each one's last word.
     ``mentions`` (mentions, 4) have a candidate's number, the first and last token of the context, half-open,
     and the mention's number in ``Cloze.mentions``. ``answer`` is the number of the right candidate, -1 where
-    nobody knows. Where ``anonymous``, candidates are markers, each mention one token, numbered in the order
-    in which they come in the context: draw them anew (``draw_markers``) before they are read.
+    nobody knows, and ``tokens`` (tokens,) have each one's number in ``Cloze.context``. Where ``anonymous``,
+    candidates are markers, each mention one token, numbered in the order in which they come in the context:
+    draw them anew (``draw_markers``) before they are read.
     """
 
     context: Ids
@@ -35,6 +38,7 @@ class ClozeExample:
     blank: int
     candidates: Ids
     mentions: Ids
+    tokens: Ids
     answer: int = -1
     anonymous: bool = False
 
@@ -54,6 +58,7 @@ def encode_cloze(
         cloze.blank,
         _array(vocabulary.ids(keys[-1] if keys else "" for keys in cloze.keys)),
         _array(rows).reshape(-1, 4),
+        np.arange(len(cloze.context), dtype=np.int32),
         right,
     )
 
@@ -90,23 +95,38 @@ def _encode_anonymous(cloze: Cloze, vocabulary: Vocabulary, right: int) -> Cloze
         candidate: FIRST_MARKER + number if number < MARKERS else UNKNOWN
         for number, candidate in enumerate(order)
     }
-    context, starts = _collapse(vocabulary.ids(cloze.context), kept, marker)
-    query, _ = _collapse(vocabulary.ids(cloze.query), asked, marker)
+    others = _other_markers(cloze, len(order))
+    context, starts = _collapse(_ids(cloze.context, vocabulary, others), kept, marker)
+    query, _ = _collapse(_ids(cloze.query, vocabulary, others), asked, marker)
     removed = sum(one.last - one.first - 1 for _, one in asked if one.last <= cloze.blank)
     rows = [(one.candidate, at, at + 1, n) for (n, one), at in zip(kept, starts, strict=True)]
-    passages = np.delete(
-        _array(cloze.passages), [at for _, one in kept for at in range(one.first + 1, one.last)]
-    )
+    inside = [at for _, one in kept for at in range(one.first + 1, one.last)]
+    tokens = np.delete(np.arange(len(cloze.context), dtype=np.int32), inside)
     return ClozeExample(
         context,
-        passages,
+        _array(cloze.passages)[tokens],
         query,
         cloze.blank - removed,
         _array([marker[candidate] for candidate in range(len(cloze.candidates))]),
         _array(rows).reshape(-1, 4),
+        tokens,
         right,
         anonymous=True,
     )
+
+
+def _other_markers(cloze: Cloze, first: int) -> dict[str, int]:
+    """Ids for the entities that are named but no candidates, numbered on from ``first`` as they come."""
+    known = {key for keys in cloze.keys for key in keys}
+    named = (key for key in (*cloze.context, *cloze.query) if _MARKER.fullmatch(key) and key not in known)
+    return {
+        key: FIRST_MARKER + number if number < MARKERS else UNKNOWN
+        for number, key in enumerate(dict.fromkeys(named), first)
+    }
+
+
+def _ids(keys: Sequence[str], vocabulary: Vocabulary, others: Mapping[str, int]) -> list[int]:
+    return [others.get(key, id) for key, id in zip(keys, vocabulary.ids(keys), strict=True)]
 
 
 def _apart(mentions: Sequence[Mention]) -> list[tuple[int, Mention]]:

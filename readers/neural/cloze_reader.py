@@ -131,6 +131,10 @@ class NeuralClozeReader(ClozeReader):
         split = torch.split(torch.stack(found).mean(0), [len(cloze.candidates) for cloze in clozes])
         return [Judged(of_one.tolist(), (), True) for of_one in split]
 
+    def attention(self, cloze: Cloze) -> Attention:
+        """What the first model attends to; raises ModelError for one that attends to nothing."""
+        raise ModelError(f"{self.form.written!r} attends to nothing that can be shown; choose another reader")
+
     @classmethod
     @abstractmethod
     def net(cls, form: ClozeForm, words: int, sizes: Mapping[str, int]) -> torch.nn.Module:
@@ -141,6 +145,18 @@ class NeuralClozeReader(ClozeReader):
         weights.load_into(net)
         anonymous = bool(weights.options.get("anonymous"))
         return LoadedCloze(net.to(self._device).eval(), weights.vocabulary, anonymous)
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What a model attends to: ``weights`` (rows, words) of ``words``, a row per label.
+
+    A model that reads the context once has one row.
+    """
+
+    words: list[str]
+    labels: list[str]
+    weights: list[list[float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from torch.nn import Module
 
 from readers.cloze import Cloze, Judged
 from readers.neural.cloze_example import ClozeExample, read_example
-from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
+from readers.neural.cloze_reader import Attention, ClozeForm, NeuralClozeReader
 from readers.neural.layers import pad_sequences
 
 
@@ -53,13 +53,18 @@ class DocumentReader(NeuralClozeReader):
         """See ``NeuralClozeReader.net``."""
         return cls.model(words, **sizes)
 
-    def attention(self, cloze: Cloze) -> torch.Tensor | None:
-        """s of the first model, (query tokens or 1, tokens of the context as the model reads it)."""
+    def attention(self, cloze: Cloze) -> Attention:
+        """See ``NeuralClozeReader.attention``: a row, or one for each token of the query."""
         model = self._models[0]
         example = read_example(cloze, model.vocabulary, model.anonymous)
         with torch.inference_mode():
             _, s = model.net(document_batch([example], self._device))
-        return None if s is None else s[0].cpu()
+        if s is None:
+            return super().attention(cloze)
+        ends = [*example.tokens[1:].tolist(), len(cloze.spelled)]
+        words = [" ".join(cloze.spelled[i:j]) for i, j in zip(example.tokens.tolist(), ends, strict=True)]
+        keys = [model.vocabulary.key(id) for id in example.query.tolist()]
+        return Attention(words, keys if s.shape[1] > 1 else [""], s[0].cpu().tolist())
 
     def _judge(self, clozes: Sequence[Cloze]) -> list[Judged]:
         found: list[list[torch.Tensor]] = [[] for _ in clozes]

@@ -17,7 +17,7 @@ from readers.cloze import Cloze, Judged
 from readers.neural.cloze_example import ClozeExample, Ids, read_example
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.layers import pad_sequences, sequence_mask
-from readers.neural.word_windows import WINDOW, output_layer, windows_at
+from readers.neural.memories import WINDOW, output_layer, windows_at
 
 KINDS = ("window", "context", "query", "position")
 

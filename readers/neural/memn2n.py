@@ -4,7 +4,7 @@ c_i = A φ(s_i),  m_i = B φ(s_i),  q = A φ(q)                              sec
 α = softmax(c_i . q),  o = sum of α_i m_i                                 equation 1
 q' = H q + o, K times;  a = softmax(U q')                                 section 3.2
 
-φ are words in their places of a window (``windows``), words of a sentence weighted by their places, or
+φ are words in their places of a window (``memories``), words of a sentence weighted by their places, or
 single words (``lexical_memory``). With self-supervision (section 3.3) a candidate scores the sum of the α of
 its windows, and there is no B, H or U.
 """
@@ -20,9 +20,9 @@ from torch.nn.functional import embedding_bag
 
 from readers.cloze import Cloze, Judged
 from readers.neural.cloze_example import read_example
-from readers.neural.cloze_reader import ClozeForm, LoadedCloze, NeuralClozeReader
+from readers.neural.cloze_reader import Attention, ClozeForm, LoadedCloze, NeuralClozeReader
 from readers.neural.lexical_memory import LexicalMemory, lexical_scores
-from readers.neural.word_windows import (
+from readers.neural.memories import (
     TIME,
     MemoryBatch,
     WindowEmbedding,
@@ -154,6 +154,17 @@ class MemN2NReader(NeuralClozeReader):
     kinds = ("self", "window", "sentence", "lexical")
     training_options = ("notime", "all-windows", "all-targets", "lm", "anonymous")
     reading_options = ("hard", "exclude")
+
+    def attention(self, cloze: Cloze) -> Attention:
+        """See ``NeuralClozeReader.attention``: one row, what the window of a mention counts on its words."""
+        if self.form.kind in ("sentence", "lexical"):
+            return super().attention(cloze)
+        [judged] = self.judge([cloze])
+        weights = [0.0] * len(cloze.spelled)
+        for mention, weight in zip(cloze.mentions, judged.weights, strict=True):
+            for at in range(mention.first, mention.last):
+                weights[at] += weight
+        return Attention([*cloze.spelled], [""], [weights])
 
     @classmethod
     def net(cls, form: ClozeForm, words: int, sizes: Mapping[str, int]) -> Module:

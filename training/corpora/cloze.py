@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.benchmark import Benchmark, Question, given_reading
 from readers.cloze import Cloze, parse_cloze
-from readers.reading import Reading
 from training.corpora.corpus import NoTrainingData
 
 HELD_OUT = 1_000  # questions of the valid split that a choice rests on
@@ -75,5 +74,4 @@ def clozes(benchmark: Benchmark) -> Iterator[tuple[Question, Cloze]]:
     for question in sorted(benchmark.questions, key=lambda one: one.book):
         if question.book != book:
             book, text = question.book, benchmark.books[question.book]().text
-        passages = tuple(text[start:end] for start, end in question.given)
-        yield question, parse_cloze(Reading(question.text, passages), question.candidates)
+        yield question, parse_cloze(given_reading(question, text), question.candidates)

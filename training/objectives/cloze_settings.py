@@ -27,6 +27,7 @@ Dropout = Annotated[
     float | None,
     typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
 ]
+Arpa = Annotated[bool, typer.Option("--arpa", help="Write the n-grams of kneser-ney as ARPA's text, too.")]
 Unknown = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
 ]
@@ -39,7 +40,7 @@ class ClozeSettings:
     ``chunk`` examples lie between two points at which the run can stop.
     """
 
-    system: System
+    system: System = "memn2n@self"
     seed: Seed = 13
     epochs: Epochs = None
     count: Count = None
@@ -51,6 +52,7 @@ class ClozeSettings:
     batch: Batch = None
     dropout: Dropout = None
     unknown: Unknown = 0.0
+    arpa: Arpa = False
     chunk: int = 4_096
     data_set: str = "cbt"
 

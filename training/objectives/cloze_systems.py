@@ -103,6 +103,20 @@ CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
         "4.4",
         network=Network(0.5, 256, 4, 16, Optimisation("sgd", clip=10.0, shrink=2.0), hidden=256),
     ),
+    ClozeSystem(
+        "kneser-ney",
+        f"{_HERE}.counting:train_kneser_ney",
+        "an n-gram language model, and the weight of its cache",
+        _HILL,
+        "4.2",
+    ),
+    ClozeSystem(
+        "cloze-frequency@corpus",
+        f"{_HERE}.counting:train_frequency",
+        "how often the books have each word",
+        _HILL,
+        "4.1",
+    ),
     _document(
         "deep-lstm",
         "a deep LSTM over query and document",

@@ -137,10 +137,10 @@ def _discounts(count: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.array([0.0, *(found if sound else _FALLBACK)])
 
 
-def tune_cache(model: NgramModel, clozes: Sequence[Cloze], right: Sequence[str]) -> NgramModel:
-    """The model with the weight of the context's words that fills most of these clozes rightly.
+def tune_cache(model: NgramModel, clozes: Sequence[Cloze], right: Sequence[str]) -> tuple[NgramModel, float]:
+    """The model with the weight of the context's words that fills most of these clozes, and how many of all.
 
-    The smallest of equal ones; ``right`` has each cloze's answer.
+    The smallest weight of equally good ones; ``right`` has each cloze's answer.
     """
     hits: Counter[float] = Counter()
     for start in range(0, len(clozes), _TOGETHER):
@@ -153,4 +153,5 @@ def tune_cache(model: NgramModel, clozes: Sequence[Cloze], right: Sequence[str])
         for weight in _WEIGHTS:
             sums = tokens.log_sums(weight, some)
             hits[weight] += sum(max(s) == s[answer] for s, answer in zip(sums, answers, strict=True))
-    return replace(model, cache=max(_WEIGHTS, key=lambda weight: hits[weight]))
+    best = max(_WEIGHTS, key=lambda weight: hits[weight])
+    return replace(model, cache=best), hits[best] / len(clozes)

@@ -14,8 +14,7 @@ from torch.nn.functional import cross_entropy
 from readers.neural.cloze_example import ClozeExample, draw_markers, encode_cloze
 from readers.neural.cloze_reader import ClozeForm
 from readers.neural.memn2n import SelfMemory
-from readers.neural.vocabulary import UNKNOWN
-from readers.neural.word_windows import (
+from readers.neural.memories import (
     WINDOW,
     MemoryBatch,
     MemoryExample,
@@ -25,6 +24,7 @@ from readers.neural.word_windows import (
     softmax_by,
     window_example,
 )
+from readers.neural.vocabulary import UNKNOWN
 from training.corpora.cloze import ClozeCorpus, clozes
 from training.export import Trained
 from training.invocation import Invocation

@@ -1,0 +1,76 @@
+"""The figures of one row of a published table, from the answers of our system."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluation.benchmarks.benchmark import Question
+from evaluation.metrics.metric import metrics_named
+from evaluation.metrics.scoring import count, score
+from evaluation.predictions import Prediction
+from evaluation.published.figures import Row, Table
+from evaluation.run import answer_scores
+
+
+def row_scores(predictions: Sequence[Prediction], seed: int, row: Row, table: Table) -> dict[str, Any]:
+    """The scores that the row is measured by, and their intervals, by the name of the column."""
+    if table.by == "kind":
+        return _scores_by_kind(predictions, seed, table)
+    by_column = {name: table.counted_by.get(name, name) for name in row.measured_by}
+    by_column |= {name: name for column, name in table.also.items() if column in by_column}
+    metrics = metrics_named(list(by_column.values()))
+    found = score(count(predictions, metrics), metrics, [one.story for one in predictions], seed)
+    return {
+        "scores": {column: found.values[name] for column, name in by_column.items()},
+        "intervals": {column: found.intervals[name] for column, name in by_column.items()},
+    }
+
+
+def _scores_by_kind(predictions: Sequence[Prediction], seed: int, table: Table) -> dict[str, Any]:
+    """Those of each kind of question that is a column and was asked."""
+    kept: dict[str, Any] = {"scores": {}, "intervals": {}}
+    metrics = metrics_named([table.metric])
+    for kind in table.columns:
+        of_kind = [one for one in predictions if one.kind == kind]
+        if of_kind:
+            found = score(count(of_kind, metrics), metrics, [one.story for one in of_kind], seed)
+            kept["scores"][kind] = found.values[table.metric]
+            kept["intervals"][kind] = found.intervals[table.metric]
+    return kept
+
+
+def read_result(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """What was measured before, if it was measured with the same settings."""
+    try:
+        kept = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    if kept.pop("settings", None) != json.loads(json.dumps(settings)):
+        return None
+    return {"scores": kept["scores"], "intervals": kept["intervals"]}
+
+
+def second_annotator(question: Question, metrics: Sequence[str]) -> Prediction:
+    """The second answer scored against the first: how well people do."""
+    first, second = question.answers[:2]
+    return Prediction(
+        id=question.id,
+        story=question.story,
+        kind=None,
+        question=question.text,
+        references=(first,),
+        prediction=second,
+        confidence=1.0,
+        book=question.book,
+        start=None,
+        end=None,
+        evidence_right=None,
+        passages=(),
+        gold_read=None,
+        first_gold=None,
+        reciprocal_rank=None,
+        scores=answer_scores(second, [first], metrics),
+    )
