@@ -31,6 +31,8 @@ Unknown = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
 ]
 
+Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]
+
 
 @dataclass(frozen=True, slots=True)
 class ClozeSettings:
@@ -51,6 +53,7 @@ class ClozeSettings:
     batch: Batch = None
     dropout: Dropout = None
     unknown: Unknown = 0.0
+    int8: Int8 = False
     chunk: int = 4_096
     data_set: str = "cbt"
 
