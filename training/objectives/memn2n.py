@@ -96,7 +96,7 @@ def self_loss(net: SelfMemory, batch: MemoryBatch) -> torch.Tensor:
         supporting = first_of(right & (scores == best[batch.example]), batch.example)
         kept = (wrong[batch.example] & (~right | supporting)).nonzero()[:, 0]
     # A gradient where nothing was wrong, too, but a sparse one: else each step would touch the whole table.
-    loss = 0 * net.a(batch.queries[:1]).sum()
+    loss: torch.Tensor = 0 * net.a(batch.queries[:1]).sum()
     if len(kept):
         among = replace(
             batch,
