@@ -175,6 +175,20 @@ def test_an_unknown_system_or_option_is_refused_with_the_choices() -> None:
         )
 
 
+def test_weights_in_int8_say_nearly_the_same_and_are_half_as_large(tmp_path: Path) -> None:
+    task = cloze_task("memn2n@self", epochs=1)
+    for name, int8 in (("fp16", False), ("int8", True)):
+        task.weights("nothing").save(tmp_path / name / "memn2n-self.safetensors", {}, int8)
+    exact, small = (open_reader(f"memn2n:{tmp_path / name}@self") for name in ("fp16", "int8"))
+    sizes = [(tmp_path / name / "memn2n-self.safetensors").stat().st_size for name in ("fp16", "int8")]
+    assert sizes[1] < 0.6 * sizes[0]
+    for question in facts.fifty_clozes().questions[:5]:
+        text = facts.fifty_clozes().books[question.book]().text
+        reading = Reading(question.text, (text,), candidates=question.candidates)
+        ranks = [reader.rank(reading, question.candidates) for reader in (exact, small)]  # type: ignore[attr-defined]
+        assert ranks[0] == pytest.approx(ranks[1], abs=0.05)
+
+
 def test_a_folder_of_several_seeds_is_read_as_their_mean(tmp_path: Path) -> None:
     for seed in (1, 2):
         task = cloze_task("memn2n@self", seed=seed, epochs=1)

@@ -1,4 +1,4 @@
-"""The checkpoint of a model without a backbone: tensors in fp16, its vocabulary, what it was trained on."""
+"""The checkpoint of a model without a backbone: its tensors, its vocabulary, what it was trained on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 SUFFIX = ".safetensors"
+_SCALE = ".scale"  # after the name of a matrix in int8: what each of its rows is multiplied by
 RANKING_SUFFIX = "-mrr"  # after the name of a checkpoint that ranks, where another one answers
 
 
@@ -41,8 +42,8 @@ class Checkpoint:
         except RuntimeError as error:
             raise ModelError(f"the weights do not fit ({error}); train the model again") from error
 
-    def save(self, path: Path, settings: Mapping[str, Any]) -> Path:
-        """Write the file, with the settings of the run that made it."""
+    def save(self, path: Path, settings: Mapping[str, Any], int8: bool = False) -> Path:
+        """Write the file, with the settings of the run that made it; matrices in fp16, or in ``int8``."""
         from safetensors.torch import save_file
 
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,9 +55,29 @@ class Checkpoint:
         }
         if self.options:
             info["options"] = json.dumps(dict(self.options))
-        halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in self.tensors.items()}
-        save_file(halves, path, metadata=info)
+        found: dict[str, torch.Tensor] = {}
+        for name, tensor in self.tensors.items():
+            if int8 and tensor.ndim == 2:
+                found[name], found[name + _SCALE] = quantise_rows(tensor.detach().cpu())
+            else:
+                found[name] = tensor.detach().half().cpu().contiguous()
+        save_file(found, path, metadata=info)
         return path
+
+
+def quantise_rows(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """int8 of a matrix (rows, columns) and the scale of each row, fp16 (rows,): their product is near it."""
+    scale = (matrix.float().abs().amax(1) / 127).half().clamp_min(1e-7)
+    return (matrix / scale.float()[:, None]).round().clamp(-127, 127).char(), scale
+
+
+def _read_tensors(file: Any) -> dict[str, torch.Tensor]:
+    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+    for name in [name for name in tensors if name.endswith(_SCALE)]:
+        scale = tensors.pop(name)
+        matrix = name.removesuffix(_SCALE)
+        tensors[matrix] = tensors[matrix].float() * scale.float()[:, None]
+    return tensors
 
 
 def load(name: str, argument: str | None, remedy: str | None = None) -> Checkpoint:
@@ -79,7 +100,7 @@ def read(path: Path, remedy: str) -> Checkpoint:
     try:
         with safe_open(path, "pt") as file:
             info = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
+            tensors = _read_tensors(file)
         return Checkpoint(
             json.loads(info["sizes"]),
             Vocabulary(json.loads(info["words"])),

@@ -172,11 +172,13 @@ def export(trainer: Trainer[ClozeTask], command: str) -> Trained:
     ((works, questions),) = task.data.values()
     source = corpora.SOURCES[task.settings["data_set"]].partition(" (")[0]
     trained_on = f"{source} ({questions:,} questions of {works:,} works)"
-    path = task.weights(trained_on).save(trainer.out / f"{task.form.file}{SUFFIX}", task.settings)
+    int8 = bool(task.settings["int8"])
+    path = task.weights(trained_on).save(trainer.out / f"{task.form.file}{SUFFIX}", task.settings, int8)
     parameters = sum(parameter.numel() for parameter in task.model.parameters())
     what = (
         f"{task.form.written}: {task.system.does}. {task.system.source}.\n"
-        f"{parameters:,} parameters, fp16; {len(task.vocabulary.words):,} words, their vectors learnt here."
+        f"{parameters:,} parameters, {'int8' if int8 else 'fp16'}; "
+        f"{len(task.vocabulary.words):,} words, their vectors learnt here."
     )
     chosen = f"accuracy on {len(task.held_out):,} questions of the valid split, {done:.0%} into the run"
     write_cloze_card(path, what, trained_on, chosen, Provenance.of(trainer, command))

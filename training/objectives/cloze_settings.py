@@ -32,6 +32,8 @@ Unknown = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
 ]
 
+Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]
+
 
 @dataclass(frozen=True, slots=True)
 class ClozeSettings:
@@ -53,6 +55,7 @@ class ClozeSettings:
     dropout: Dropout = None
     unknown: Unknown = 0.0
     arpa: Arpa = False
+    int8: Int8 = False
     chunk: int = 4_096
     data_set: str = "cbt"
 
