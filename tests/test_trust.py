@@ -58,6 +58,7 @@ CLOSED = [
     "What did I-Na say to her aunt?",
     "Was it raining when the captain rowed ashore?",
     "Who is Pim?",
+    "he climbed the steps with her bucket",
 ]
 
 

@@ -119,12 +119,18 @@ _BARE = re.compile(
 
 
 def needs_conversation(question: str) -> bool:
-    """Whether a question is about something said before: a pronoun without its noun, or "And then?"."""
+    """Whether a question is about something said before: a pronoun without its noun, or "And then?".
+
+    Only where it begins as questions do.
+    """
     bare = question.strip().rstrip("?!. ")
     if _BARE.fullmatch(bare):
         return True
     found = list(tokens(question))
     keys = [token.key for token in found]
+    asking = next((key for key in keys if key not in _OPENERS), "")
+    if asking not in _OF_WORD and asking not in _AUXILIARIES:
+        return False  # words to look for, or a piece of the text
     named = False
     for at, token in enumerate(found):
         following = "".join(keys[at + 1 : at + 2])

@@ -10,7 +10,7 @@ from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_words import CANDIDATES, CLASSES, CONTEXT
 from text.cloze import blanks
 
-SPLITS = {"train": "train", "valid": "valid_2000ex", "test": "test_2500ex"}
+SPLITS = {"valid": "valid_2000ex", "test": "test_2500ex", "train": "train"}
 LAYOUT = "cbtest_{NE,CN,V,P}_{train,valid_2000ex,test_2500ex}.txt"
 
 
