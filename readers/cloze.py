@@ -250,11 +250,16 @@ def _chance(cloze: Cloze) -> list[bytes]:
 
 
 def _cited(cloze: Cloze, judged: Judged, candidate: int) -> Span | None:
-    best, cited = -math.inf, None
+    """The mention of most weight; of equals the first that spells the candidate as it is, or the first."""
+    best, cited = (-math.inf, False), None
     weights = judged.weights or [0.0] * len(cloze.mentions)
     for mention, weight in zip(cloze.mentions, weights, strict=True):
-        if mention.candidate == candidate and weight > best:
-            best, cited = weight, cloze.span(mention)
+        if mention.candidate == candidate and (weight, True) > best:
+            span = cloze.span(mention)
+            text = cloze.reading.passages[span.passage][span.start : span.end]
+            found = (weight, text == cloze.candidates[candidate])
+            if found > best:
+                best, cited = found, span
     return cited
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readers import open_reader
 from readers.cloze import Cloze, ClozeReader, Judged, parse_cloze
 from readers.reading import Answer, Reading, Span
 from text.cloze import BLANK, NotACloze, blanks, cloze_tokens, find_blank
@@ -117,6 +118,13 @@ def test_the_best_mention_is_cited_and_one_that_is_spelled_otherwise_supports() 
     assert BAKERY[0][43:47] == "loaf"
     assert last.span is None
     assert last.support is None
+
+
+def test_of_mentions_that_say_as_much_the_one_spelled_as_the_candidate_is_cited() -> None:
+    [[answer]] = open_reader("cloze-frequency").read(
+        [Reading("____ bell", ("THE bell", "the Bell"), (), ("the",))]
+    )
+    assert answer.span == Span(1, 0, 3)
 
 
 def test_spans_of_one_reading_never_overlap() -> None:
