@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ class Reproduction:
     limit: int | None = None
     seed: int = 0
     force: bool = False
+    cache: Path | None = None
     reader_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -115,7 +117,8 @@ class Reproduction:
         for setting in dict.fromkeys(filter(None, (spec.settings[0], *wanted, self.table.beside))):
             progress(f"loading {setting}", 0, 1)
             try:
-                loaded[setting] = spec.load(self.data, split=self.split, setting=setting)
+                kept = {"cache": self.cache} if "cache" in signature(spec.load).parameters else {}
+                loaded[setting] = spec.load(self.data, split=self.split, setting=setting, **kept)
             except DataError as error:
                 loaded[setting] = error
             progress(f"loading {setting}", 1, 1)

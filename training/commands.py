@@ -55,10 +55,17 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     settings_options = list(_settings_options(settings_class)) if settings_class else []
     own_options = list(_own_options(train))
 
-    def command(data: list[Path], out: Path, as_json: bool, resume: bool = False, **values: Any) -> None:
+    def command(
+        context: typer.Context,
+        data: list[Path],
+        out: Path,
+        as_json: bool,
+        resume: bool = False,
+        **values: Any,
+    ) -> None:
         from training.invocation import Invocation
 
-        run = Invocation(data, out, _command_line(), resume)
+        run = Invocation(data, out, _command_line(), resume, context.obj().cache)
         own = {option.name: values[option.name] for option in own_options}
         if settings_class is None:
             outcome = train(run, **own)
@@ -68,7 +75,7 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
         _report(outcome, as_json)
 
     data_option = ClozeData if spec.cloze else OfficialData if spec.official else Data
-    common = [_option("data", data_option), _option("out", Out)]
+    common = [_option("context", typer.Context), _option("data", data_option), _option("out", Out)]
     if settings_class is not None:
         common.append(_option("resume", Resume, False))
     options = [*common, *settings_options, *own_options, _option("as_json", AsJson, False)]
@@ -125,7 +132,9 @@ def _passing_on(spec: ObjectiveSpec) -> Callable[[typer.Context], None]:
     """A command that makes the objective's, which imports its model, only when it is called."""
 
     def run(context: typer.Context) -> None:
-        code = objective_command(spec)(context.args, prog_name=context.command_path, standalone_mode=False)
+        code = objective_command(spec)(
+            context.args, prog_name=context.command_path, standalone_mode=False, obj=context.obj
+        )
         if isinstance(code, int):
             raise typer.Exit(code)
 

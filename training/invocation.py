@@ -29,12 +29,16 @@ class Outcome(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The folders of data, the folder to leave everything in, and the command line as a card tells it."""
+    """The folders of data, the folder to leave everything in, and the command line as a card tells it.
+
+    ``cache`` is where what takes long to make of data is kept, None the user's cache.
+    """
 
     data: Sequence[Path]
     out: Path
     command: str
     resume: bool = False
+    cache: Path | None = None
 
     def corpus(self) -> Corpus:
         """See ``load_corpus``; raises MissingExtra where the held-out scores could not be computed."""

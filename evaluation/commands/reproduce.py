@@ -105,6 +105,7 @@ def reproduce(
         limit=limit,
         seed=seed,
         force=force,
+        cache=configuration.cache,
         reader_settings=configuration.reader_settings,
     )
     rows = reproduction.rows(row or ())

@@ -47,7 +47,12 @@ class ClozeCorpus:
 
 
 def load(
-    folders: Sequence[Path], data_set: str, count: int | None, setting: str | None, seed: int
+    folders: Sequence[Path],
+    data_set: str,
+    count: int | None,
+    setting: str | None,
+    seed: int,
+    cache: Path | None = None,
 ) -> ClozeCorpus:
     """The data set in the one folder, ``count`` and ``setting`` as for its loader's train split.
 
@@ -60,7 +65,7 @@ def load(
     chosen = setting or spec.settings[0]
     splits = []
     for split, number in (("train", count), ("valid", None)):
-        benchmark = spec.load(folders[0], split, chosen, count=number)
+        benchmark = spec.load(folders[0], split, chosen, count=number, cache=cache)
         if not benchmark.questions:
             raise NoTrainingData(f"{folders[0]}: no question in the {split} split of {data_set}")
         splits.append(benchmark)

@@ -15,12 +15,12 @@ CLOZES = "clozes"
 SOURCES = {CLOZES: "clozes of the Children's Book Test's train split"}
 
 
-def load(folder: Path, count: int) -> list[Document]:
+def load(folder: Path, count: int, cache: Path | None = None) -> list[Document]:
     """``count`` clozes of the train split, as many of each class, each a document of its 20 sentences.
 
     The places known to hold the answer are those that spell it. Raises ``DataError`` as the benchmark.
     """
-    benchmark = cbt.load(folder, "train", count=-(-count // (len(cbt.SETTINGS) - 1)))
+    benchmark = cbt.load(folder, "train", count=-(-count // (len(cbt.SETTINGS) - 1)), cache=cache)
     return [_document(question, benchmark.books[question.book]().text) for question in benchmark.questions]
 
 

@@ -160,7 +160,9 @@ def set_dropout(net: torch.nn.Module, share: float) -> None:
 def train_network(objective: Objective, run: Invocation, settings: ClozeSettings) -> Trained:
     """Train a network on the train split, and write the weights that were best on the valid split."""
     system = system_of(settings)
-    corpus = corpora.load(run.data, settings.data_set, settings.count, settings.setting, settings.seed)
+    corpus = corpora.load(
+        run.data, settings.data_set, settings.count, settings.setting, settings.seed, run.cache
+    )
     task = ClozeTask(objective, system, settings, corpus)
     return export(run.train(task, validations=task.network.epochs), run.command)
 

@@ -30,7 +30,7 @@ def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
     started = time.perf_counter()
     sentences, trained_on = _read(run, settings, language_words)
     model = estimate(sentences, trained_on=trained_on)
-    valid = cbt.load(run.data[0], "valid", settings.setting or "all")
+    valid = cbt.load(run.data[0], "valid", settings.setting or "all", cache=run.cache)
     asked, parsed = zip(*clozes(valid), strict=True)
     model, right = tune_cache(model, parsed, [question.answers[0] for question in asked])
     counts = ", ".join(f"{len(log10):,}" for log10 in model.log10)

@@ -270,7 +270,9 @@ def train(
     corpus = run.corpus()
     if cloze is not None:
         settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)
-        corpus = replace(corpus, train=(*corpus.train, *cloze_documents.load(cloze, settings.clozes)))
+        corpus = replace(
+            corpus, train=(*corpus.train, *cloze_documents.load(cloze, settings.clozes, run.cache))
+        )
     began = load_start(start)
     settings = replace(settings, start=began.sha256)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder)
