@@ -64,7 +64,7 @@ class Reproduction:
 
     ``vectors`` is a file in GloVe's format, for readers that need one; ``models`` are folders where ``storyqa
     train`` left models of the paper, to be measured in place of those that are shipped. ``reader_settings``
-    are by the reader's kind what it is opened with.
+    are by the reader's kind what it is opened with. ``cache`` keeps questions that are made of books.
     """
 
     published: Published

@@ -33,7 +33,7 @@ class Settings(BaseSettings):
     )
     cache: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("storyqa"),
-        description="the folder where fetched books are kept",
+        description="the folder for fetched books, and for what takes long to make of them",
     )
     gutenberg_mirror: str = Field(
         default="https://www.gutenberg.org", description="where gutenberg:ID is fetched from"

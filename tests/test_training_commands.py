@@ -51,7 +51,7 @@ NEURAL = (
 )
 CLOZE = (
     *("system", "seed", "epochs", "count", "setting", "words", "width", "hidden", "rate", "batch"),
-    *("dropout", "unknown", "int8", "chunk", "data_set"),
+    *("dropout", "unknown", "arpa", "int8", "chunk", "data_set"),
 )
 RECORDED = {
     "dense": (
