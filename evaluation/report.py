@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -18,6 +19,8 @@ from evaluation.published.figures import published, rows_beside
 
 if TYPE_CHECKING:
     from evaluation.metrics.metric import Rows
+
+_FOLDERS = re.compile(r":(?=[~./])[^@]*/(?=[^/@])")
 
 _ABOUT_CONFIDENCE = {
     "intervals": "95 %, 1,000 bootstrap resamples of stories",
@@ -208,6 +211,6 @@ def title_of(result: Mapping[str, Any]) -> str:
 
 
 def system_name(result: Mapping[str, Any]) -> str:
-    """Such as ``"storyqa: span, hybrid, k=5"``."""
+    """Such as ``"storyqa: span, hybrid, k=5"``; of a reader's folder the last name."""
     searched = f", {result['retriever']}, k={result['k']}" if result["retriever"] else ""
-    return f"storyqa: {result['reader']}{searched}"
+    return f"storyqa: {_FOLDERS.sub(':', result['reader'])}{searched}"

@@ -249,6 +249,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         _CBT,
         "3",
         forms=("memn2n", "memn2n:DIR@self", "memn2n:DIR@window"),
+        public=True,
         shipped=True,
         trained=True,
         ranks=True,

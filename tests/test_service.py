@@ -247,16 +247,22 @@ def test_a_body_that_is_not_called_json_is_a_problem_that_says_so(client: httpx.
     assert "application/json" in problem(response, 422)["detail"]
 
 
+PUBLIC = [
+    *("overlap", "auto", "span", "generate"),
+    *("cloze-frequency", "cloze-sliding", "cloze-distance", "memn2n"),
+]
+
+
 def test_an_unknown_reader_or_retriever_is_a_problem_with_the_choices(client: httpx.Client) -> None:
     content = problem(client.post("/answer", json=ASKED[0] | {"reader": "overlab"}), 422)
-    assert content["choices"] == ["overlap", "auto", "span", "generate"]
+    assert content["choices"] == PUBLIC
     content = problem(client.post("/answer", json=ASKED[0] | {"retriever": "bm52"}), 422)
     assert "bm25" in content["choices"]
 
 
 def test_clients_cannot_have_models_of_their_own_loaded(client: httpx.Client, tiny_bert: Path) -> None:
     content = problem(client.post("/answer", json=ASKED[0] | {"reader": f"span:{tiny_bert}"}), 422)
-    assert content["choices"] == ["overlap", "auto", "span", "generate"]
+    assert content["choices"] == PUBLIC
 
 
 def test_clients_cannot_have_addresses_of_their_own_called(client: httpx.Client) -> None:
