@@ -13,7 +13,7 @@ from readers.neural.layers import MASKED, BiLstm, WordEmbedding, final_states, s
 class Impatient(Module):
     """Reads the document again at each token of the query.
 
-    m(i, t) = tanh(W_dm y_d(t) + W_rm r(i-1) + W_qm y_q(i)),  i = 1 .. |q|
+    m(i, t) = tanh(W_rm r(i-1) + W_qm y_q(i) + W_dm y_d(t)),  i = 1 .. |q|
     s(i, t) = softmax over t of w_ms . m(i, t)
     r(0) = r_0, learnt;  r(i) = sum over t of s(i, t) y_d(t) + tanh(W_rr r(i-1))
     g = tanh(W_rg r(|q|) + W_qg u)
