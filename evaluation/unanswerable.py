@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,6 @@ from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.metrics.calibration import RIGHT, ranking
 from evaluation.metrics.overlap import rouge_l
 from evaluation.run import Progress, index_books
-from indexing.store import IndexStore
 from text.asked_names import names_in, unmentioned
 
 BATCH = 16
@@ -97,12 +96,7 @@ def measure(
     questions = sample(benchmark.questions, limit, seed)
     asked = variants(benchmark, questions, seed)
     index_books(benchmark.books, list(dict.fromkeys(one.book for one in asked)), store, progress)
-    qa = BookQA(
-        IndexStore(store),
-        answerable=configuration.answerable,
-        sure=configuration.sure,
-        settings=configuration.reader_settings,
-    )
+    qa = BookQA.of(replace(configuration, store=store))
     found: list[Outcome] = []
     for first in range(0, len(asked), BATCH):
         batch = asked[first : first + BATCH]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from evaluation.benchmarks.narrativeqa import read_story
 from evaluation.natural import NaturalQuestion
 from evaluation.natural.judging import Verdict, judge
 from evaluation.run import Progress, index_books
-from indexing.store import IndexStore
 
 BATCH = 8
 
@@ -59,12 +58,7 @@ def measure(
     paths = {id: require(data / "tmp" / f"{id}.content", "a full story of NarrativeQA") for id in ids}
     books = {id: partial(read_story, path, id) for id, path in paths.items()}
     index_books(books, ids, store, progress)
-    qa = BookQA(
-        IndexStore(store),
-        answerable=configuration.answerable,
-        sure=configuration.sure,
-        settings=configuration.reader_settings,
-    )
+    qa = BookQA.of(replace(configuration, store=store))
     found: list[Judged] = []
     for first in range(0, len(questions), BATCH):
         batch = questions[first : first + BATCH]
