@@ -9,7 +9,7 @@ from typing import cast
 
 from readers import DEFAULT_READER, kind_of, spec_of
 from readers.candidates import find_candidates
-from readers.cloze import cited_once
+from readers.filling import cited_once
 from readers.reading import Answer, Ranker, Reader, Reading, Span
 from text.cloze import NotACloze, cloze_tokens, find_blank
 from text.equal_answers import answer_key

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readers import open_reader
-from readers.cloze import Cloze, ClozeReader, Judged, parse_cloze
+from readers.cloze import Cloze, parse_cloze
+from readers.filling import ClozeReader, Judged
 from readers.reading import Answer, Reading, Span
 from text.cloze import BLANK, NotACloze, blanks, cloze_tokens, find_blank
 

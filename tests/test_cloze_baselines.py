@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from encoders.errors import ModelError
 from readers import open_reader
 from readers.baselines.frequency import WordCounts
-from readers.cloze import ClozeReader, anonymise, parse_cloze
+from readers.cloze import anonymise, parse_cloze
+from readers.filling import ClozeReader
 from readers.reading import Answer, Named, Ranker, Reading, Span
 from text.cloze import NotACloze
 

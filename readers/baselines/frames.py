@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from readers.baselines.frequency import exclusive_frequency
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.options import split_options
 from text.cloze import BLANK
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from encoders.errors import ModelError
 from readers.baselines.array_file import ArrayFile, load
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.options import split_options
 
 NAME = "cloze-frequency"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from encoders.errors import ModelError
 from readers.baselines.array_file import ArrayFile, load
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.options import split_options
 from text.cloze import cloze_tokens
 

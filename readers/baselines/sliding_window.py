@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.options import split_options
 from text.cloze import BLANK
 

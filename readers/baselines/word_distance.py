@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from encoders.errors import ModelError
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.options import split_options
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import torch
 
 from encoders.device import pick_device
 from encoders.errors import ModelError
-from readers.cloze import Cloze, ClozeReader, Judged
+from readers.cloze import Cloze
+from readers.filling import ClozeReader, Judged
 from readers.neural import checkpoint
 from readers.neural.checkpoint import SUFFIX, Checkpoint
 from readers.neural.running_text import Continuation, cloze_continuation

@@ -11,7 +11,8 @@ import torch
 from torch.nn import LSTM, Linear, Module
 from torch.nn.functional import avg_pool1d
 
-from readers.cloze import Cloze, Judged
+from readers.cloze import Cloze
+from readers.filling import Judged
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.layers import MASKED, WordEmbedding, adaptive_softmax, pad_sequences, sequence_mask
 from readers.neural.running_text import Continuation, padded_options, sums_by_length

@@ -9,7 +9,8 @@ from typing import ClassVar, Protocol
 import torch
 from torch.nn import Module
 
-from readers.cloze import Cloze, Judged
+from readers.cloze import Cloze
+from readers.filling import Judged
 from readers.neural.cloze_example import ClozeExample, read_example
 from readers.neural.cloze_reader import Attention, ClozeForm, NeuralClozeReader
 from readers.neural.layers import pad_sequences

@@ -13,7 +13,8 @@ import torch
 from torch.nn import Embedding, Linear, Module
 from torch.nn.functional import embedding_bag
 
-from readers.cloze import Cloze, Judged
+from readers.cloze import Cloze
+from readers.filling import Judged
 from readers.neural.cloze_example import ClozeExample, Ids, read_example
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.layers import pad_sequences, sequence_mask

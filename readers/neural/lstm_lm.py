@@ -12,7 +12,8 @@ import torch
 from torch.nn import LSTM, Module
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from readers.cloze import Cloze, Judged
+from readers.cloze import Cloze
+from readers.filling import Judged
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.layers import WordEmbedding, adaptive_softmax, pad_sequences
 from readers.neural.running_text import Continuation, padded_options, sums_by_length

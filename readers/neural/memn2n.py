@@ -18,7 +18,8 @@ import torch
 from torch.nn import Embedding, Linear, Module, Parameter
 from torch.nn.functional import embedding_bag
 
-from readers.cloze import Cloze, Judged
+from readers.cloze import Cloze
+from readers.filling import Judged
 from readers.neural.cloze_example import read_example
 from readers.neural.cloze_reader import Attention, ClozeForm, LoadedCloze, NeuralClozeReader
 from readers.neural.lexical_memory import LexicalMemory, lexical_scores
