@@ -207,7 +207,8 @@ def _evaluate(
     _check(options)
     if heat_maps is not None:
         _check_attention(reader)
-    benchmark = spec.load(**given)
+    with ProgressBars("loading the questions"):  # made of books, they take minutes once
+        benchmark = spec.load(**given)
     if benchmark.questions:  # all of them have a blank, or none
         options = replace(options, reader=reader_for(reader, benchmark.questions[0].text))
     out = out or Path("runs") / _run_name(benchmark, options)

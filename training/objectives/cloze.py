@@ -18,6 +18,7 @@ from readers.cloze import Cloze
 from readers.neural.checkpoint import SUFFIX, Checkpoint
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.vocabulary import Vocabulary
+from terminal.progress import ProgressBars
 from text.cloze import BLANK, cloze_tokens
 from text.registry import import_object, resolve
 from training.corpora import cloze as corpora
@@ -160,10 +161,12 @@ def set_dropout(net: torch.nn.Module, share: float) -> None:
 def train_network(objective: Objective, run: Invocation, settings: ClozeSettings) -> Trained:
     """Train a network on the train split, and write the weights that were best on the valid split."""
     system = system_of(settings)
-    corpus = corpora.load(
-        run.data, settings.data_set, settings.count, settings.setting, settings.seed, run.cache
-    )
-    task = ClozeTask(objective, system, settings, corpus)
+    with ProgressBars("loading the questions"):
+        corpus = corpora.load(
+            run.data, settings.data_set, settings.count, settings.setting, settings.seed, run.cache
+        )
+    with ProgressBars("reading the questions"):
+        task = ClozeTask(objective, system, settings, corpus)
     return export(run.train(task, validations=task.network.epochs), run.command)
 
 
