@@ -43,6 +43,15 @@ class IndexStore:
         self.root = Path(root)
         self._books = self.root / "books"
 
+    def full_id(self, given: str) -> str:
+        """The id of the one book whose id begins with ``given``; ``given`` itself where none or several do.
+
+        An id in full is itself, whatever else begins with it.
+        """
+        ids = self.ids()
+        begun = [id for id in ids if id.startswith(given.lower())]
+        return begun[0] if len(begun) == 1 and given and given not in ids else given
+
     def ids(self) -> list[str]:
         """The ids of all books that have a current build, sorted; other folders are passed over."""
         return sorted(folder.name for folder in self._folders() if _is_there(folder / _CURRENT))

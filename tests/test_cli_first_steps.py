@@ -25,7 +25,6 @@ from indexing.formats.media_type import media_of
 from indexing.store import IndexStore
 from readers.errors import EndpointError
 from service.cli import run
-from service.commands.options import full_id
 
 __all__ = ["storyqa"]  # a fixture
 
@@ -53,8 +52,8 @@ def test_the_ids_that_begin_alike_are_told_where_several_do(tmp_path: Path) -> N
         (tmp_path / "books" / id).mkdir(parents=True)
         (tmp_path / "books" / id / "current").write_text("build")
     store = IndexStore(tmp_path)
-    assert full_id("gull", store) == "gull"  # an id in full is no beginning
-    assert full_id("h", store) == "heron"
+    assert store.full_id("gull") == "gull"  # an id in full is no beginning
+    assert store.full_id("h") == "heron"
     with pytest.raises(UnknownBook, match="did you mean gull or gull-and-weir-of-the-old-miller") as raised:
         store.current("gul")
     assert raised.value.near == ("gull", "gull-and-weir-of-the-old-miller")

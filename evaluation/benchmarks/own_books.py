@@ -103,7 +103,8 @@ def _open(name: str, store: Path | None) -> list[BookFile]:
         return read_books(path, "")
     if path.exists() or store is None:
         return [BookFile(read_book(source), parted=False) for source in find(name)]
-    return [BookFile(IndexStore(store).open(name).book, parted=False)]
+    shelf = IndexStore(store)
+    return [BookFile(shelf.open(shelf.full_id(name)).book, parted=False)]
 
 
 def _is_raw(path: Path) -> bool:

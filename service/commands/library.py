@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, Before, BookId, Store, full_id
+from service.commands.options import AsJson, Before, BookId, Store
 from terminal.output import console, counted, print_json, size
 from terminal.progress import ProgressBars
 
@@ -60,7 +60,7 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
     from service.terminal_views import facts
 
     shelf = IndexStore(load_settings(store).store)
-    book = BookDetails.of(shelf.manifest(full_id(book_id, shelf)))
+    book = BookDetails.of(shelf.manifest(shelf.full_id(book_id)))
     if as_json:
         print_json(book.model_dump())
         return
@@ -98,7 +98,7 @@ def characters(book_id: BookId, before: Before = None, store: Store = None, as_j
 
         settings = load_settings(store)
         shelf = IndexStore(settings.store)
-        index = shelf.open(full_id(book_id, shelf))
+        index = shelf.open(shelf.full_id(book_id))
         offset = before_offset(before, index.characters)
         names = find_names(index.book, settings.cache)
         found = [CharacterOut.of(one, index) for one in found_in(index.book.text, names, offset)]
@@ -154,7 +154,7 @@ def verify(
     from service.settings import load_settings
 
     shelf = IndexStore(load_settings(store).store)
-    ids = shelf.ids() if book_id is None else [full_id(book_id, shelf)]
+    ids = shelf.ids() if book_id is None else [shelf.full_id(book_id)]
     with ProgressBars("checking") as bars:
         found: dict[str, list[str]] = {}
         for one in ids:

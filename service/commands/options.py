@@ -13,17 +13,7 @@ from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 from text.registry import Spec
 
 if TYPE_CHECKING:
-    from indexing.store import IndexStore
-
-
-def full_id(given: str, store: IndexStore) -> str:
-    """The id of the one book whose id begins with ``given``; ``given`` itself where none or several do.
-
-    An id in full is itself, whatever else begins with it.
-    """
-    ids = store.ids()
-    begun = [id for id in ids if id.startswith(given.lower())]
-    return begun[0] if len(begun) == 1 and given and given not in ids else given
+    pass
 
 
 def choices(table: Mapping[str, Spec], default: str) -> str:

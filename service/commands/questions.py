@@ -15,7 +15,6 @@ from service.commands.options import (
     ReaderName,
     RetrieverName,
     Store,
-    full_id,
 )
 from terminal.output import console, print_json
 from terminal.progress import ProgressBars
@@ -39,7 +38,7 @@ def search(
 
         settings = load_settings(store)
         qa = BookQA.of(settings.configuration())
-        id = full_id(book_id, qa.store)
+        id = qa.store.full_id(book_id)
         asked = Ask(id, question, k=k, retriever=retriever or settings.retriever, before=before)
         [searched] = qa.search_many([asked])
     if as_json:
@@ -81,7 +80,7 @@ def ask(
         settings = load_settings(store)
         qa = BookQA.of(settings.configuration())
         asked = Ask(
-            full_id(book_id, qa.store),
+            qa.store.full_id(book_id),
             question,
             k=k,
             retriever=retriever or settings.retriever,
