@@ -39,7 +39,7 @@ FAST: dict[str, tuple[Any, int, float, int, int | None, int]] = {
     "memn2n@self,all-windows,all-targets": (MEMORY, 20, 0.03, 32, None, 10),
     "memn2n@window": (MEMORY, 60, 0.03, 32, None, 10),
     "memn2n@sentence": (MEMORY, 150, 0.01, 32, None, 10),
-    "memn2n@lexical": (lambda: TextObjective(cased=False, memories=20), 300, 0.1, 32, None, 1),
+    "memn2n@lexical": (lambda: TextObjective(cased=False, memories=20), 500, 0.06, 32, None, 1),
     "embedding@context": (EmbeddingObjective, 200, 0.01, 32, None, 10),
     "embedding@query": (EmbeddingObjective, 60, 0.03, 32, None, 10),
     "embedding@window": (EmbeddingObjective, 60, 0.03, 32, None, 10),
