@@ -11,7 +11,7 @@ from readers import DEFAULT_READER, kind_of, spec_of
 from readers.candidates import find_candidates
 from readers.filling import cited_once
 from readers.reading import Answer, Ranker, Reader, Reading, Span
-from text.cloze import NotACloze, cloze_tokens, find_blank
+from text.cloze import NotACloze, cloze_tokens, find_blank, occurrences
 from text.equal_answers import answer_key
 from text.tokens import Token
 
@@ -95,13 +95,12 @@ def _place(reading: Reading, context: Sequence[Sequence[Token]], candidate: int)
     asked = {token.key for token in cloze_tokens(reading.question) if token.key.isalnum()}.difference(keys)
     most, found = -1, None
     for number, passage in enumerate(context):
-        for first in range(len(passage) - len(keys) + 1):
+        spelled = [token.key for token in passage]
+        for first in occurrences(spelled, keys):
             last = first + len(keys)
-            if keys and [token.key for token in passage[first:last]] == keys:
-                around = passage[max(0, first - AROUND) : last + AROUND]
-                shared = len(asked.intersection(token.key for token in around))
-                if shared > most:
-                    most, found = shared, Span(number, passage[first].start, passage[last - 1].end)
+            shared = len(asked.intersection(spelled[max(0, first - AROUND) : last + AROUND]))
+            if shared > most:
+                most, found = shared, Span(number, passage[first].start, passage[last - 1].end)
     return found
 
 

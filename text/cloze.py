@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from text.errors import StoryQAError
 from text.tokens import Token, tokens
@@ -50,6 +50,13 @@ def cloze_tokens(text: str) -> Iterator[Token]:
         yield Token(key, *match.span())
         end = match.end()
     yield from _tokens(text, end, len(text))
+
+
+def occurrences(keys: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+    """Where among ``keys`` the ``wanted`` ones stand side by side; nowhere for none."""
+    for first in range(len(keys) - len(wanted) + 1 if wanted else 0):
+        if all(keys[first + n] == key for n, key in enumerate(wanted)):
+            yield first
 
 
 def _tokens(text: str, start: int, end: int) -> Iterator[Token]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from readers.cloze import Cloze, Mention
 from readers.neural.entities import MARKERS
 from readers.neural.vocabulary import FIRST_MARKER, UNKNOWN, Vocabulary
+from text.cloze import occurrences
 
 Ids = NDArray[np.int32]
 _MARKER = re.compile(r"@entity\d+")
@@ -144,8 +145,7 @@ def _spelled_in(tokens: Sequence[str], keys: Sequence[Sequence[str]]) -> list[Me
     return [
         Mention(number, first, first + len(of_one))
         for number, of_one in enumerate(keys)
-        for first in range(len(tokens) if of_one else 0)
-        if tuple(tokens[first : first + len(of_one)]) == tuple(of_one)
+        for first in occurrences(tokens, of_one)
     ]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from evaluation.benchmarks import cbt
 from evaluation.benchmarks.benchmark import Place, Question
 from indexing.passages import split
-from text.cloze import cloze_tokens
+from text.cloze import cloze_tokens, occurrences
 from training.corpora.corpus import Document, LabelledQuestion
 
 CLOZES = "clozes"
@@ -35,8 +35,6 @@ def _document(question: Question, book: str) -> Document:
 
 def _spelled(text: str, answer: str) -> Iterator[Place]:
     wanted = [token.key for token in cloze_tokens(answer)]
-    found: Sequence[tuple[str, int, int]] = list(cloze_tokens(text))
-    for first in range(len(found) - len(wanted) + 1):
-        last = first + len(wanted)
-        if [key for key, _, _ in found[first:last]] == wanted:
-            yield found[first][1], found[last - 1][2]
+    found = list(cloze_tokens(text))
+    for first in occurrences([token.key for token in found], wanted):
+        yield found[first].start, found[first + len(wanted) - 1].end
