@@ -195,9 +195,10 @@ class BookQA:
         if on_found is not None:
             on_found(_searched(found, stopwatch))
         # What cannot be answered is not read.
-        asked = [one for one in found if refusal(one.ask) is None]
+        refusals = [refusal(ask) for ask in asks]
+        asked = [one for one, refused in zip(found, refusals, strict=True) if refused is None]
         read = iter(self.read(asked))
-        answers = [next(read) if refusal(one.ask) is None else [] for one in found]
+        answers = [next(read) if refused is None else [] for refused in refusals]
         stopwatch.end("read")
         candidates = [
             doubted(self.cite(one, of_one), doubt(one.ask, one.index, one.before) if of_one else None)
@@ -205,7 +206,10 @@ class BookQA:
         ]
         stopwatch.end("cite")
         timings_ms = stopwatch.timings_ms()
-        return [self._cited(one, best, timings_ms) for one, best in zip(found, candidates, strict=True)]
+        return [
+            self._cited(one, best, refused, timings_ms)
+            for one, best, refused in zip(found, candidates, refusals, strict=True)
+        ]
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
@@ -278,9 +282,13 @@ class BookQA:
         )
 
     def _cited(
-        self, found: Found, candidates: tuple[Candidate, ...], timings_ms: dict[str, float]
+        self,
+        found: Found,
+        candidates: tuple[Candidate, ...],
+        refused: str | None,
+        timings_ms: dict[str, float],
     ) -> CitedAnswer:
-        best = candidates[0] if candidates else Candidate("", 0.0, None, refusal(found.ask))
+        best = candidates[0] if candidates else Candidate("", 0.0, None, refused)
         verdict: Verdict = self._thresholds.verdict(best.confidence) if candidates else "none"
         reader = _reader_of(found.ask)
         weights = self._reader(reader).version

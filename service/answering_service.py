@@ -152,19 +152,18 @@ class Service:
     async def characters(self, book_id: str, before: str | None) -> list[CharacterOut]:
         """Who is in a book; one book at a time is read for it, and what was found is kept."""
 
-        def known() -> tuple[BookIndex, list[Name] | None]:
+        def known() -> tuple[BookIndex, int | None, list[Name] | None]:
             index = self.qa.open(book_id)
             try:
-                before_offset(before, index.characters)
+                offset = before_offset(before, index.characters)
             except BadRequest as error:
                 raise BadRequest("query/before", str(error)) from error
-            return index, known_names(index.book, self.settings.cache)
+            return index, offset, known_names(index.book, self.settings.cache)
 
-        index, names = await run_in_threadpool(known)
+        index, offset, names = await run_in_threadpool(known)
         if names is None:
             async with self._tagging:  # waiting takes no thread from other calls
                 names = await run_in_threadpool(find_names, index.book, self.settings.cache)
-        offset = before_offset(before, index.characters)
         found = await run_in_threadpool(characters, index.book.text, names, offset)
         return [CharacterOut.of(one, index) for one in found]
 
