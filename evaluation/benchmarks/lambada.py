@@ -23,7 +23,8 @@ def load(
     """The passages of one split; raises ``DataError`` for files that are missing or malformed.
 
     The last sentence is the question, its last word the blank, and the sentences before it are given, one a
-    passage. There are no candidates: a reader answers with a text, and is right where that is the word.
+    passage. There are no candidates: as of any blank without, they are the names and nouns of the passages
+    (``readers.choosing``), and a reader is right where the one it chooses, or says, is the word.
     """
     choose("split", split, FILES, "LAMBADA")
     path = require(data if data.is_file() else data / FILES[split], LAYOUT)
