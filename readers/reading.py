@@ -79,7 +79,8 @@ class Answer:
     The support is the sentence or passage that most of the text was copied from or attended to, or
     the one that the model cited; None where ``span`` says it, or where nobody can. ``also`` are
     other places that answer the same (``merged``). ``note`` is what whoever reads the answer must be
-    told of it, a sentence without its full stop.
+    told of it, a sentence without its full stop. ``chain`` are the facts that it was inferred from, in the
+    order in which they were found, of readers that find some.
     """
 
     text: str
@@ -89,6 +90,7 @@ class Answer:
     support: Span | None = None
     note: str | None = None
     also: tuple[Span, ...] = ()
+    chain: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.confidence <= 1.0:

@@ -100,6 +100,14 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         splits=("test", "valid"),
     ),
     BenchmarkSpec(
+        "babi",
+        "evaluation.benchmarks.babi:load",
+        "bAbI: twenty tasks, each of one skill, about short simulated stories.",
+        "Weston et al. 2015",
+        settings=("all", *map(str, range(1, 21))),
+        splits=("test", "valid", "train"),
+    ),
+    BenchmarkSpec(
         "cloze",
         "evaluation.benchmarks.own_books:load",
         "One's own books: a blank is filled from passages found before it; no labels are needed.",

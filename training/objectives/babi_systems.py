@@ -1,0 +1,54 @@
+"""The systems that ``storyqa train babi`` can train: a line each, and what they are given.
+
+A new one is one record: ``where`` leads to ``learn(run) -> Path``, which fits a model to the stories of
+``run`` and writes its file into ``run.out``, where the reader of that name opens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.worlds.stories import Story
+from text.registry import Spec, by_name
+
+
+@dataclass(frozen=True, slots=True)
+class BabiRun:
+    """What one model learns from: ``stories`` by task, of several tasks where it is one model for them.
+
+    ``options`` are those of the system (``("am", "ng")``); ``trained_on`` says on what, for the model's file.
+    """
+
+    stories: Mapping[int, Sequence[Story]]
+    options: tuple[str, ...]
+    out: Path
+    trained_on: str
+    seed: int
+    epochs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BabiSystem(Spec):
+    """One line of ``BABI_SYSTEMS``: ``name`` is the reader's, ``options`` what may follow its @."""
+
+    options: tuple[str, ...] = ()
+
+
+_HERE = "training.objectives"
+_WESTON = "Weston et al. 2015"
+
+BABI_SYSTEMS: dict[str, BabiSystem] = by_name(
+    BabiSystem("babi-ngram", f"{_HERE}.babi_ngram:learn", "n-grams of facts, a classifier", _WESTON, "5"),
+    BabiSystem("babi-lstm", f"{_HERE}.babi_lstm:learn", "an LSTM over the story", _WESTON, "5"),
+    BabiSystem("babi-svm", f"{_HERE}.babi_svm:learn", "a structured SVM over triples of facts", _WESTON, "5"),
+    BabiSystem(
+        "memnn",
+        f"{_HERE}.memnn:learn",
+        "a memory network that finds facts one after another",
+        _WESTON,
+        "5.1",
+        options=("am", "ng", "nl", "multilinear"),
+    ),
+)
