@@ -42,6 +42,7 @@ class ReaderSpec(Spec):
 _NARRATIVEQA = "Kočiský et al. 2018"
 _CNN = "Hermann et al. 2015"
 _CBT = "Hill et al. 2016"
+_BABI = "Weston et al. 2015"
 
 READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
@@ -256,6 +257,15 @@ READERS: dict[str, ReaderSpec] = by_name(
         candidates=True,
         cloze=True,
         attention=True,
+    ),
+    ReaderSpec(
+        "memnn",
+        "readers.neural.memory_network:MemNNReader",
+        "finds the facts that an answer follows from, one after another, and says a word or several (bAbI)",
+        _BABI,
+        "5.1",
+        forms=("memnn", "memnn:DIR@am,ng,nl"),
+        trained=True,
     ),
     ReaderSpec(
         "embedding",

@@ -38,6 +38,7 @@ ClozeData = Annotated[
     list[Path],
     typer.Option(help="The folder of the data set, in its publisher's layout, or with books: as evaluate."),
 ]
+BabiData = Annotated[list[Path], typer.Option(help="The folder with bAbI's files of the train split.")]
 Out = Annotated[Path, typer.Option(help="The folder for checkpoint, log.jsonl, its curve and the weights.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
@@ -74,7 +75,7 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
             outcome = train(run, settings, **own)
         _report(outcome, as_json)
 
-    data_option = ClozeData if spec.cloze else OfficialData if spec.official else Data
+    data_option = _data_option(spec)
     common = [_option("context", typer.Context), _option("data", data_option), _option("out", Out)]
     if settings_class is not None:
         common.append(_option("resume", Resume, False))
@@ -84,6 +85,12 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     made.command(help=_help(spec))(command)
     return made
+
+
+def _data_option(spec: ObjectiveSpec) -> object:
+    if spec.babi:
+        return BabiData
+    return ClozeData if spec.cloze else OfficialData if spec.official else Data
 
 
 def _settings_options(settings_class: type[Any]) -> Iterator[inspect.Parameter]:

@@ -71,6 +71,18 @@ def file_of(folder: Path, task: int, split: str) -> Path:
     return found[0]
 
 
+def parse_tasks(text: str) -> list[int]:
+    """The numbers of tasks that ``1-20`` or ``1,3,7-9`` name, in order; raises ``DataError``."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        named = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
+        if not named or not set(named) <= set(TASKS):
+            raise DataError(f"tasks {text!r}; wanted numbers from 1 to 20, as in 1-20 or 1,3,7-9")
+        found.update(named)
+    return sorted(found)
+
+
 def tasks_in(folder: Path, split: str) -> list[int]:
     """The tasks whose file of the split is in the folder."""
     return [task for task in TASKS if any(folder.glob(f"qa{task}_*{split}.txt"))]

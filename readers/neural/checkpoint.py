@@ -38,7 +38,7 @@ class Checkpoint:
     def load_into(self, model: torch.nn.Module) -> None:
         """Give the model these weights; raises ModelError where they do not fit."""
         try:
-            model.load_state_dict({name: tensor.float() for name, tensor in self.tensors.items()})
+            model.load_state_dict({name: _as_computed(tensor) for name, tensor in self.tensors.items()})
         except RuntimeError as error:
             raise ModelError(f"the weights do not fit ({error}); train the model again") from error
 
@@ -57,12 +57,18 @@ class Checkpoint:
             info["options"] = json.dumps(dict(self.options))
         found: dict[str, torch.Tensor] = {}
         for name, tensor in self.tensors.items():
-            if int8 and tensor.ndim == 2:
+            if int8 and tensor.ndim == 2 and tensor.is_floating_point():
                 found[name], found[name + _SCALE] = quantise_rows(tensor.detach().cpu())
-            else:
+            elif tensor.is_floating_point():
                 found[name] = tensor.detach().half().cpu().contiguous()
+            else:
+                found[name] = tensor.cpu().contiguous()
         save_file(found, path, metadata=info)
         return path
+
+
+def _as_computed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.float() if tensor.is_floating_point() else tensor
 
 
 def quantise_rows(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -15,7 +15,7 @@ class ObjectiveSpec(Spec):
     it has besides; ``settings`` the dataclass that makes the command's other options, None for a fit that
     has none. ``model`` is what a card says of the model, and ``used_as`` where the weights go.
     ``official`` models learn NarrativeQA's own training split, the others half A of its valid; ``cloze`` ones
-    the train split of a cloze data set.
+    the train split of a cloze data set, ``babi`` ones that of bAbI.
     """
 
     settings: str | None = None
@@ -23,6 +23,7 @@ class ObjectiveSpec(Spec):
     model: str = ""
     official: bool = False
     cloze: bool = False
+    babi: bool = False
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
@@ -122,6 +123,16 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         settings=f"{_HERE}.cloze_settings:ClozeSettings",
         used_as="--reader SYSTEM:DIR, as in attentive:DIR",
         cloze=True,
+    ),
+    ObjectiveSpec(
+        "babi",
+        f"{_HERE}.babi:train",
+        "Train a system of the bAbI paper: a model a task, or one for all.",
+        "Weston et al. 2015",
+        "5",
+        settings=f"{_HERE}.babi:BabiSettings",
+        used_as="--reader SYSTEM:DIR/qaN, as in memnn:DIR/qa1@am,ng,nl",
+        babi=True,
     ),
     ObjectiveSpec(
         "judge",
