@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -15,47 +14,18 @@ from typing import Any
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, sample
 from evaluation.benchmarks.files import DataError
+from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
+from evaluation.own_models import OwnModels, is_shipped
 from evaluation.published.figures import Ours, Published, Row, Table
-from evaluation.row_scores import read_result, row_scores, second_annotator
+from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
 from evaluation.run import Options, Progress, evaluate
 from text.errors import StoryQAError
 
 RESULT = "row.json"
+ENOUGH = 0.95  # of the answers, for what a model needs so many questions for (Weston et al. 2015, table 3)
 
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A row with our figures beside the paper's, as fractions; ``command`` makes them.
-
-    ``missing`` says what the row wants before it, or all of it, can be measured, None where it was.
-    ``trained_on`` says on what the reader was trained, where it is one of the paper's models. ``scores`` are
-    those of the row's columns, each as the table has it counted, and of the metrics that the table wants
-    besides; there are none where nothing was measured. ``notes`` are those of the questions.
-    """
-
-    row: Row
-    ours: Ours
-    command: str
-    missing: str | None = None
-    trained_on: str | None = None
-    questions: int = 0
-    stories: int = 0
-    scores: dict[str, float | None] = field(default_factory=dict)
-    intervals: dict[str, tuple[float, float] | None] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Figures:
-    """What was measured of a row on the questions of one setting."""
-
-    questions: int
-    stories: int
-    trained_on: str | None
-    notes: tuple[str, ...]
-    scores: dict[str, float | None]
-    intervals: dict[str, tuple[float, float] | None]
+Loaded = Mapping[str, Benchmark | DataError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +59,53 @@ class Reproduction:
     def rows(self, wanted: Sequence[str] = ()) -> tuple[Row, ...]:
         """The table's rows, or those whose name holds one of ``wanted``; raises ``StoryQAError`` for none."""
         rows = self.table.rows
+        systems = {row.system for row in rows}
         found = tuple(
-            row for row in rows if not wanted or any(one.lower() in row.system.lower() for one in wanted)
+            row
+            for row in rows
+            if not wanted
+            or row.system in wanted
+            or any(one.lower() in row.system.lower() for one in wanted if one not in systems)
         )
         if not found:
             names = "; ".join(row.system for row in rows)
             raise StoryQAError(f"table {self.number} has no row like {', '.join(wanted)!r}; it has: {names}")
         return found
 
-    def measure(self, rows: Sequence[Row], progress: Progress) -> Iterator[Measured]:
-        """Each row with our figures; what ``out`` has from before, with the same settings, is kept.
+    @property
+    def own(self) -> OwnModels:
+        """The models that are measured in place of those that are shipped."""
+        return OwnModels(self.published, self.data, self.models, self.out / "models")
 
-        Raises ``DataError`` where there is nothing that the table could be measured on.
-        """
-        loaded = self._load_all(rows, progress)
+    def training(self, rows: Sequence[Row], loaded: Loaded, workers: int) -> Iterator[list[str]]:
+        """The commands of storyqa that train what the rows lack, where the table says so."""
+        kinds = self._kinds(loaded)
+        for row in rows:
+            ours = row.ours
+            if self.table.train and ours is not None and ours.trained and not is_shipped(ours):
+                yield from self.own.commands(ours, kinds, workers)
+
+    def _kinds(self, loaded: Loaded) -> list[str]:
+        """The columns of which there are questions."""
+        asked = {
+            question.kind
+            for one in loaded.values()
+            if isinstance(one, Benchmark)
+            for question in one.questions
+        }
+        return [kind for kind in self.table.columns if kind in asked]
+
+    def measure(self, rows: Sequence[Row], loaded: Loaded, progress: Progress) -> Iterator[Measured]:
+        """Each row with our figures; what ``out`` has from before, with the same settings, is kept."""
         for row in rows:
             assert row.ours is not None  # as in every row of a numbered table
             yield self._measure_row(row, row.ours, loaded, progress)
 
-    def _load_all(self, rows: Sequence[Row], progress: Progress) -> dict[str, Benchmark | DataError]:
-        """The questions of each setting that is wanted, or why there are none."""
+    def load(self, rows: Sequence[Row], progress: Progress) -> Loaded:
+        """The questions of each setting that is wanted, or why there are none.
+
+        Raises ``DataError`` where there is nothing that the table could be measured on.
+        """
         spec = BENCHMARKS[self.published.benchmark]
         wanted = [
             row.ours.setting for row in rows if row.ours is not None and self._missing(row.ours) is None
@@ -128,13 +125,13 @@ class Reproduction:
             raise first
         return loaded
 
-    def _measure_row(
-        self, row: Row, ours: Ours, loaded: Mapping[str, Benchmark | DataError], progress: Progress
-    ) -> Measured:
+    def _measure_row(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
         name = self.table.beside
         missing = self._missing(ours)
         if missing is not None:
             return Measured(row, ours, self._command(row, ours, ours.setting), missing)
+        if ours.per_kind:
+            return self._measure_kinds(row, ours, loaded, progress)
         benchmark, beside = loaded[ours.setting], loaded.get(name or "")
         wants = str(benchmark) if isinstance(benchmark, DataError) else None
         found = []
@@ -148,7 +145,29 @@ class Reproduction:
         if name is not None and wants is not None:
             wants = f"needs the official data: {wants}"
         setting = ours.setting if isinstance(benchmark, Benchmark) else name or ours.setting
-        return _together(Measured(row, ours, self._command(row, ours, setting), wants), found)
+        measured = together(Measured(row, ours, self._command(row, ours, setting), wants), found)
+        return replace(measured, scores=measured.scores | mean_of_kinds(measured.scores, self.table))
+
+    def _measure_kinds(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
+        """A row that has a model for each kind of question; of ``sizes``, one for each of these, too."""
+        benchmark = loaded[ours.setting]
+        assert isinstance(benchmark, Benchmark)  # or the table could not be measured at all
+        found = []
+        for kind in self._kinds(loaded):
+            of_kind = tuple(question for question in benchmark.questions if question.kind == kind)
+            part = replace(benchmark, setting=kind, questions=of_kind)
+            for size in (*ours.sizes[:-1], None):
+                folder = self.out / row.slug / (f"{kind}-{size}" if size else kind)
+                one = self._measure(row, ours, part, folder, progress, size)
+                enough = (one.scores[kind] or 0.0) >= ENOUGH
+                if enough:
+                    break
+            if ours.sizes:
+                questions = (size or ours.sizes[-1]) if enough else None
+                one = replace(one, scores={kind: questions}, intervals={})
+            found.append(one)
+        measured = together(Measured(row, ours, self._command(row, ours, ours.setting)), found)
+        return replace(measured, scores=measured.scores | mean_of_kinds(measured.scores, self.table))
 
     def _missing(self, ours: Ours) -> str | None:
         """What the row wants before it can be measured, whatever the data."""
@@ -156,29 +175,25 @@ class Reproduction:
             return f"not measured: {ours.unmeasured}"
         if "{vectors}" in ours.reader and self.vectors is None:
             return "no word vectors: name a file in GloVe's format with --vectors"
-        if ours.trained and own_weights(self.models, ours) is None and not self._shipped(ours):
+        if ours.trained and self.own.folder(ours) is None and not is_shipped(ours):
             several = ", several times, each into a folder of its own in one" if ours.ensemble else ""
-            words = ["storyqa", "train", self.published.benchmark, "--system", ours.trained_as]
-            words += ["--data", str(self.data), "--out", "DIR"]
-            return f"train it: {shlex.join(words)}{several}; then give --models DIR"
+            command = shlex.join(["storyqa", *self.own.command(ours, "DIR")])
+            return f"train it: {command}{several}; then give --models DIR"
         return None
 
-    def _shipped(self, ours: Ours) -> bool:
-        return not ours.ensemble and (files("readers.weights") / ours.weights).is_file()
-
-    def _reader(self, ours: Ours) -> str:
-        """The reader's full name."""
-        if ours.trained and (folder := own_weights(self.models, ours)) is not None:
+    def _reader(self, ours: Ours, part: str | None = None, size: int | None = None) -> str:
+        """The reader's full name; of one that has a model for each kind of question that of ``part``."""
+        if ours.trained and (folder := self.own.folder(ours, size)) is not None:
             kind, at, options = ours.reader.partition("@")
-            return f"{kind}:{folder}{at}{options}"
+            return f"{kind}:{folder / f'qa{part}' if ours.per_kind else folder}{at}{options}"
         return ours.reader.replace("{vectors}", str(self.vectors)) if self.vectors else ours.reader
 
     def _command(self, row: Row, ours: Ours, setting: str) -> str:
         """What measures the row by itself."""
         name = self.published.benchmark
         data = ["--data", str(self.data), "--split", self.split]
-        if not ours.reader:
-            called = re.findall(r"\w+", row.system.lower())[0]
+        if not ours.reader or ours.per_kind:
+            called = row.system if ours.per_kind else re.findall(r"\w+", row.system.lower())[0]
             words = ["storyqa", "reproduce", name, "--table", str(self.number), "--row", called, *data]
         else:
             words = ["storyqa", "evaluate", name, *data, "--setting", setting]
@@ -190,14 +205,20 @@ class Reproduction:
         return shlex.join(words)
 
     def _measure(
-        self, row: Row, ours: Ours, benchmark: Benchmark, folder: Path, progress: Progress
-    ) -> _Figures:
+        self,
+        row: Row,
+        ours: Ours,
+        benchmark: Benchmark,
+        folder: Path,
+        progress: Progress,
+        size: int | None = None,
+    ) -> Figures:
         """The row's figures on the questions of one setting, which ``folder`` keeps."""
         trained_on = None
         if ours.reader:
             options = Options(
                 retriever=ours.retriever or "tfidf",
-                reader=self._reader(ours),
+                reader=self._reader(ours, benchmark.setting, size),
                 k=ours.k,
                 limit=self.limit,
                 seed=self.seed,
@@ -231,32 +252,4 @@ class Reproduction:
             (folder / RESULT).write_text(text + "\n", encoding="utf-8")
             progress(f"{row.system}: scoring", 1, 1)
         stories = len({one.story for one in predictions})
-        return _Figures(len(predictions), stories, trained_on, benchmark.notes, **kept)
-
-
-def own_weights(models: Sequence[Path], ours: Ours) -> Path | None:
-    """The first of the folders, and of those in them, that has the row's model; None where none has.
-
-    For an ensemble the one that has several folders with such models, and none of its own.
-    """
-    for folder in (one for given in models for one in (given, *sorted(filter(Path.is_dir, given.iterdir())))):
-        alone = (folder / ours.weights).is_file()
-        several = len(list(folder.glob(f"*/{ours.weights}"))) > 1
-        if (several and not alone) if ours.ensemble else alone:
-            return folder
-    return None
-
-
-def _together(base: Measured, found: Sequence[_Figures]) -> Measured:
-    """The row with the figures of all its settings."""
-    for one in found:
-        base = replace(
-            base,
-            questions=base.questions + one.questions,
-            stories=base.stories + one.stories,
-            trained_on=one.trained_on,
-            scores={**base.scores, **one.scores},
-            intervals={**base.intervals, **one.intervals},
-            notes=tuple(dict.fromkeys((*base.notes, *one.notes))),
-        )
-    return base
+        return Figures(len(predictions), stories, trained_on, benchmark.notes, **kept)

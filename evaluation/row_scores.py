@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from evaluation.benchmarks.benchmark import Question
 from evaluation.metrics.metric import metrics_named
 from evaluation.metrics.scoring import count, score
 from evaluation.predictions import Prediction
-from evaluation.published.figures import Row, Table
+from evaluation.published.figures import MEAN, Row, Table
 from evaluation.run import answer_scores
 
 
@@ -40,6 +40,13 @@ def _scores_by_kind(predictions: Sequence[Prediction], seed: int, table: Table) 
             kept["scores"][kind] = found.values[table.metric]
             kept["intervals"][kind] = found.intervals[table.metric]
     return kept
+
+
+def mean_of_kinds(scores: Mapping[str, float | None], table: Table) -> dict[str, float | None]:
+    """The column of the mean, where the table has one and every kind of question was measured."""
+    values = [scores.get(kind) for kind in table.columns]
+    known = [value for value in values if value is not None]
+    return {MEAN: sum(known) / len(known)} if table.mean and len(known) == len(values) else {}
 
 
 def read_result(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:

@@ -55,24 +55,31 @@ def _root(
         typer.echo(context.get_help())
 
 
-def _configuration() -> Configuration:
-    """What this process is configured to answer with; raises ``BadSetting``."""
-    from service.settings import load_settings
+class _Program:
+    """What commands of other packages find in their ``typer.Context.obj``."""
 
-    return load_settings().configuration()
+    def __call__(self) -> Configuration:
+        """What this process is configured to answer with; raises ``BadSetting``."""
+        from service.settings import load_settings
+
+        return load_settings().configuration()
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Run another command, and raise what it raises."""
+        app(arguments, prog_name="storyqa", standalone_mode=False)
 
 
 def _passing_on(name: str) -> Callable[[typer.Context], None]:
     """A command that imports the real one and hands it every argument as it came.
 
-    Its commands find ``_configuration`` in their ``typer.Context.obj`` and call it when they run, so that
-    ``--help`` works where the environment is wrong.
+    Its commands call their ``typer.Context.obj`` for the configuration when they run, so that ``--help``
+    works where the environment is wrong.
     """
 
     def run(context: typer.Context) -> None:
         module, _, attribute = COMMANDS[name].partition(":")
         code = getattr(import_module(module), attribute)(
-            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_configuration
+            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_Program()
         )
         if isinstance(code, int):
             raise typer.Exit(code)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evaluation.benchmarks.cbt import load, running_text
+from evaluation.own_models import own_weights
 from evaluation.published.figures import Ours
-from evaluation.reproduction import own_weights
 from evaluation.sample import sample_story
 from service.cli import run
 

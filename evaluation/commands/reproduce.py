@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from evaluation.measured import Measured
     from evaluation.published.figures import Published, Row
-    from evaluation.reproduction import Measured, Reproduction
+    from evaluation.reproduction import Reproduction
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -23,7 +22,7 @@ def reproduce(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="PAPER", help="The data set that the paper is about: narrativeqa, cbt or cnn."
+            metavar="PAPER", help="The data set that the paper is about: narrativeqa, cbt, cnn or babi."
         ),
     ],
     table: Annotated[
@@ -31,7 +30,7 @@ def reproduce(
         typer.Option(
             "--table",
             help="The table's number: NarrativeQA's 5 (summaries) or 6 (stories), CBT's 2 or 4 (variants), "
-            "CNN's 5 (Hermann et al.) or 3 (Hill et al.).",
+            "CNN's 5 (Hermann et al.) or 3 (Hill et al.), bAbI's 3.",
         ),
     ],
     data: Annotated[
@@ -75,11 +74,18 @@ def reproduce(
         Path | None,
         typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", min=1, help="Models trained at a time, of a table that trains its own (bAbI)."
+        ),
+    ] = 1,
     force: Annotated[bool, typer.Option("--force", help="Measure every row anew.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
     """Print a paper's table with our figures beside its own, every row on the same questions."""
     from evaluation.metrics.overlap import require_extra
+    from evaluation.paper_tables import print_reproduction
     from evaluation.reproduction import Reproduction
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
@@ -110,11 +116,15 @@ def reproduce(
     )
     rows = reproduction.rows(row or ())
     with ProgressBars() as progress:
-        measured = list(reproduction.measure(rows, progress))
+        loaded = reproduction.load(rows, progress)
+    for words in reproduction.training(rows, loaded, workers):
+        context.obj.run(words)
+    with ProgressBars() as progress:
+        measured = list(reproduction.measure(rows, loaded, progress))
     if as_json:
         print_json(_as_json(reproduction, measured))
     else:
-        _print(reproduction, measured, console())
+        print_reproduction(reproduction, measured, console())
 
 
 def _published(name: str) -> Published:
@@ -154,64 +164,15 @@ def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[s
 
 
 def _as_fractions(row: Row, reproduction: Reproduction) -> dict[str, float | None] | None:
-    """The paper's figures of all columns; None where it has none of the split."""
+    """The paper's figures of all columns, but questions counted as they are; None without the split."""
     if reproduction.split not in reproduction.table.splits:
         return None
     figures = row.printed(reproduction.split)
+    if row.ours is not None and row.ours.sizes:
+        return {measure.name: figures.get(measure.name) for measure in reproduction.table.measures}
     return {
         measure.name: round(measure.as_fraction(figures[measure.name]), 6)
         if measure.name in figures
         else None
         for measure in reproduction.table.measures
     }
-
-
-def _print(reproduction: Reproduction, measured: Sequence[Measured], out: Console) -> None:
-    from rich.table import Table
-
-    from evaluation.tables import add_interval
-
-    columns = reproduction.table.measures
-    title = f"{reproduction.published.title} {reproduction.split}, table {reproduction.number}"
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for metric in columns:
-        table.add_column(metric.label, justify="right")
-    for number, one in enumerate(measured, 1):
-        paper = one.row.printed(reproduction.split)
-        figures = (metric.printed_as_published(paper.get(metric.name)) for metric in columns)
-        table.add_row(f"{number:2} {one.row.system}", *figures)
-        if one.missing:
-            table.add_row(f"   {one.missing.partition(':')[0]}", style="dim")
-        if not one.scores:
-            continue
-        ours = (metric.printed(one.scores.get(metric.name)) for metric in columns)
-        table.add_row(f"   ours, {one.questions:,} questions", *ours, style="bold")
-        if one.trained_on:
-            table.add_row(f"   trained on {one.trained_on}", style="dim")
-        add_interval(table, "   95 % interval, from", "   to", one.intervals, columns)
-    out.print(table)
-    for number, one in enumerate(measured, 1):
-        out.print(f"{number:2} {one.command}", markup=False, soft_wrap=True)
-        if one.missing:
-            out.print(f"   {one.missing}", markup=False, soft_wrap=True, style="dim")
-    for note in _notes(reproduction, measured):
-        out.print(f"note: {note}", markup=False, soft_wrap=True, style="dim")
-
-
-def _notes(reproduction: Reproduction, measured: Sequence[Measured]) -> list[str]:
-    settings = {one.ours.setting for one in measured if one.scores}
-    always = list(dict.fromkeys(note for one in measured for note in one.notes))
-    always += [note.text for note in reproduction.published.notes if not note.settings]
-    of_settings = [note.text for note in reproduction.published.notes if settings.intersection(note.settings)]
-    best = "; ".join(
-        f"{one.row.system} {100 * value:.2f}"
-        for one in measured
-        if (value := one.scores.get("rouge_l_best_f")) is not None
-    )
-    if best:
-        always.append(
-            "ROUGE-L takes the best precision and the best recall over both answers, as pycocoevalcap does; "
-            f"with the better F of the two instead: {best}"
-        )
-    return always + of_settings

@@ -17,6 +17,8 @@ from readers.baselines.array_file import SUFFIX
 from text.errors import StoryQAError
 from text.registry import UnknownName
 
+MEAN = "mean"
+
 
 class BadPublishedTable(StoryQAError):
     """A file of published figures that does not say what it has to."""
@@ -34,7 +36,10 @@ class Ours(_Record):
     says that the reader's model is one of the paper's, trained by us or by the user. ``measured_by``
     are the columns measured, by default those that the paper has figures for. ``system`` is what
     ``storyqa train`` is told, where it is not the reader's name, and ``ensemble`` says that several of its
-    models are asked together. ``unmeasured`` is why the row cannot be measured at all.
+    models are asked together. ``per_kind`` says that there is a model for each kind of question, in folders
+    ``qaKIND``. ``sizes`` are numbers of training questions, the last of them all that there are; the row says
+    how many it takes to be right in 95 % of the answers. ``unmeasured`` is why the row cannot be measured at
+    all.
     """
 
     reader: str
@@ -45,6 +50,8 @@ class Ours(_Record):
     measured_by: tuple[str, ...] = ()
     system: str | None = None
     ensemble: bool = False
+    per_kind: bool = False
+    sizes: tuple[int, ...] = ()
     unmeasured: str | None = None
 
     @property
@@ -89,7 +96,9 @@ class Table(_Record):
     where ``by`` is kind, kinds of questions, all measured by ``metric``. ``counted_by`` names the metric that
     counts a column where it is not the column's own, and ``also`` one to be measured beside a column.
     ``beside`` is a setting of questions made by us, on which the systems are measured whether or not the
-    paper's are there. ``note`` is what to know where the table stands beside an evaluation.
+    paper's are there. ``mean`` adds a column to kinds of questions, the mean of theirs, and ``train`` says
+    that models which nobody has are trained when the table is reproduced. ``note`` is what to know where the
+    table stands beside an evaluation.
     """
 
     number: int | None = None
@@ -100,6 +109,8 @@ class Table(_Record):
     by: Literal["metric", "kind"] = "metric"
     metric: str = "accuracy"
     beside: str | None = None
+    mean: bool = False
+    train: bool = False
     counted_by: dict[str, str] = Field(default_factory=dict)
     also: dict[str, str] = Field(default_factory=dict)
     note: str | None = None
@@ -111,7 +122,8 @@ class Table(_Record):
         if self.by == "metric":
             return metrics_named(self.columns)
         [metric] = metrics_named([self.metric])
-        return tuple(replace(metric, name=kind, label=kind) for kind in self.columns)
+        kinds = (*self.columns, MEAN) if self.mean else self.columns
+        return tuple(replace(metric, name=kind, label=kind) for kind in kinds)
 
     @model_validator(mode="after")
     def _of_known_metrics(self) -> Table:
@@ -129,7 +141,7 @@ class Table(_Record):
             columns = {*row.measured_by, *(name for of_split in row.figures.values() for name in of_split)}
             for what, names, wanted in (
                 ("split", set(row.figures), self.splits),
-                ("column", columns, self.columns),
+                ("column", columns, (*self.columns, MEAN) if self.mean else self.columns),
             ):
                 if unknown := sorted(names - set(wanted)):
                     raise ValueError(

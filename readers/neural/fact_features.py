@@ -71,7 +71,7 @@ class FactFeatures:
         ids = [self.words.get(word, -1) for word in sentence]
         length = len(ids)
         return [
-            ((part, *ids[i : i + n], *[-1] * (LONGEST - n)), i * self.places // length)
+            ((part, *ids[i : i + n], *[-1] * (LONGEST - n)), -(-(i + 1) * self.places // length) - 1)
             for n in range(1, self.n + 1)
             for i in range(length - n + 1)
         ]
