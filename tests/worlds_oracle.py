@@ -138,6 +138,11 @@ def answers(task: int, facts: Sequence[str], question: str) -> tuple[str, ...]:
     return (_of_kind(task, facts, question),)
 
 
+def ordered(task: int, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of an answer as ``answers`` has them; those of task 8 are a set."""
+    return tuple(sorted(words)) if task == 8 else words
+
+
 def _given(facts: Sequence[str], question: str) -> str:
     gifts = [one[2:] for one in handled(facts) if one[1] == "give"][::-1]
     for pattern, wanted, asked in (
