@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.benchmarks.babi import load
 from evaluation.benchmarks.files import DataError
-from evaluation.worlds.stories import TASKS, Asked, Story, parse_tasks, read_stories, write_stories
+from evaluation.worlds.stories import TASKS, Asked, Story, task_numbers, read_stories, write_stories
 
 TOLD = (
     Story(
@@ -90,11 +90,11 @@ def test_other_bytes_and_a_folder_without_files_are_said_to_be_so(tmp_path: Path
 
 
 def test_tasks_are_named_by_numbers_and_ranges() -> None:
-    assert parse_tasks("1-20") == list(TASKS)
-    assert parse_tasks("7-9, 3,1") == [1, 3, 7, 8, 9]
+    assert task_numbers("1-20") == list(TASKS)
+    assert task_numbers("7-9, 3,1") == [1, 3, 7, 8, 9]
 
 
 @pytest.mark.parametrize("text", ["", "0", "21", "3-1", "two", "1,,2", "-4"])
 def test_other_tasks_are_refused(text: str) -> None:
     with pytest.raises(DataError, match="wanted numbers from 1 to 20"):
-        parse_tasks(text)
+        task_numbers(text)

@@ -71,15 +71,17 @@ def file_of(folder: Path, task: int, split: str) -> Path:
     return found[0]
 
 
-def parse_tasks(text: str) -> list[int]:
-    """The numbers of tasks that ``1-20`` or ``1,3,7-9`` name, in order; raises ``DataError``."""
+def task_numbers(text: str) -> list[int]:
+    """The tasks that ``"1,3,7-9"`` names, in order; raises ``DataError`` for what is none."""
     found: set[int] = set()
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
-        named = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
-        if not named or not set(named) <= set(TASKS):
-            raise DataError(f"tasks {text!r}; wanted numbers from 1 to 20, as in 1-20 or 1,3,7-9")
-        found.update(named)
+        match = re.fullmatch(r"\s*(\d{1,3})(?:\s*-\s*(\d{1,3}))?\s*", part)
+        if match is None:
+            raise DataError(f"{text!r} names no tasks; wanted numbers and ranges such as 1,3,7-9")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first not in TASKS or last not in TASKS or first > last:
+            raise DataError(f"there is no task {part.strip()}; choose from {TASKS[0]} to {TASKS[-1]}")
+        found.update(range(first, last + 1))
     return sorted(found)
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from evaluation.worlds.stories import Story, file_of, parse_tasks, read_stories
+from evaluation.worlds.stories import Story, file_of, task_numbers, read_stories
 from terminal.progress import ProgressBars
 from text.registry import import_object
 from training.corpora.corpus import NoTrainingData
@@ -79,7 +79,7 @@ def train(run: Invocation, settings: BabiSettings, *, task: Tasks = "1-20", work
         raise NoTrainingData(f"{len(run.data)} folders of data; wanted one, with bAbI's files")
     stories = {
         one: first_questions(read_stories(file_of(run.data[0], one, "train")), settings.questions)
-        for one in parse_tasks(task)
+        for one in task_numbers(task)
     }
     together = MULTITASK in options
     parts = [stories] if together else [{one: of_one} for one, of_one in stories.items()]
