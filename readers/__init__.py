@@ -42,6 +42,7 @@ class ReaderSpec(Spec):
 _NARRATIVEQA = "Kočiský et al. 2018"
 _CNN = "Hermann et al. 2015"
 _CBT = "Hill et al. 2016"
+_BABI = "Weston et al. 2015"
 
 READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
@@ -337,6 +338,18 @@ READERS: dict[str, ReaderSpec] = by_name(
         candidates=True,
         cloze=True,
         attention=True,
+    ),
+    ReaderSpec(
+        "babi-ngram",
+        "readers.baselines.babi_ngram:BabiNgramReader",
+        "one of the answers that it was trained on, by the n-grams of the facts that share a word with the "
+        "question",
+        _BABI,
+        "5",
+        forms=("babi-ngram:DIR",),
+        model="none",
+        trained=True,
+        any_kind=True,
     ),
 )
 DEFAULT_READER = "auto"
