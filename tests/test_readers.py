@@ -86,7 +86,7 @@ NAMES = {
         for name, spec in READERS.items()
         if spec.where.startswith("readers.neural.") and spec.ranks and not spec.cloze
     },
-    "babi-ngram": "babi-ngram:{tiny_facts}",
+    **{name: f"{name}:{{tiny_facts}}" for name in ("babi-ngram", "babi-lstm", "babi-svm")},
 }
 
 
