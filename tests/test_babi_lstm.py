@@ -9,6 +9,7 @@ import torch
 from tiny_worlds import asked_of, learnt, right, walks
 
 from encoders.errors import ModelError
+from evaluation.worlds.stories import Asked, Story
 from readers import open_reader
 from readers.neural.babi_lstm import AskedStory, StoryLstm, asked_stories
 
@@ -54,6 +55,12 @@ def test_a_small_world_is_learnt_by_heart_and_alike_with_the_same_seed(tmp_path:
 def test_the_epoch_that_is_best_on_the_stories_held_out_is_kept(tmp_path: Path) -> None:
     learnt("babi-lstm", walks(20), tmp_path, epochs=3)
     assert (tmp_path / "best-accuracy.safetensors").is_file()
+
+
+def test_questions_asked_before_any_fact_teach_nothing(tmp_path: Path) -> None:
+    early = Story(("Orla slept.",), (Asked("Where is Orla?", ("mill",), (), 0),))
+    reader = learnt("babi-lstm", [early, *walks(2)], tmp_path, epochs=1)
+    assert all(reader.read(asked_of(walks(2))))
 
 
 def test_without_a_folder_it_is_told_how_the_network_is_trained(tmp_path: Path) -> None:

@@ -73,6 +73,12 @@ def test_answers_of_several_words_are_one_class_and_two_of_equal_margins_share_t
     assert reader.trained_on == "tales"
 
 
+def test_where_no_fact_shares_a_word_with_its_question_all_answers_are_equally_likely(tmp_path: Path) -> None:
+    stories = [Story(("Orla slept.",), (Asked("Who?", (who,), (0,), 1),)) for who in ("Orla", "Pim")]
+    [[answer]] = learnt("babi-ngram", stories, tmp_path).read(asked_of(stories)[:1])
+    assert answer.confidence == 0.5
+
+
 def test_a_question_with_an_unknown_word_has_no_answer_and_neither_has_one_without_facts(
     tmp_path: Path,
 ) -> None:

@@ -93,9 +93,7 @@ def test_the_features_of_a_pair_are_those_counted_by_hand() -> None:
     empty_empty = 1 * 1 + 1 * 1
     assert len(features(one, (2, 2, 2))) == 3 * x_empty + 3 * empty_empty
     assert len(features(one, (1, 2, 2))) == x_fact + 2 * x_empty + 2 * fact_empty + empty_empty
-    fact_fact = (
-        3 * 3 + 1 * 1 + 2 * 1 + 2
-    )  # met is no known verb: all is the subject
+    fact_fact = 3 * 3 + 1 * 1 + 2 * 1 + 2  # met is no known verb: all is the subject
     assert len(features(one, (1, 0, 2))) == (
         (x_fact + fact_fact + fact_empty) + (3 * 3 + 1 * 1 + 2 * 1 + 1) + x_empty + fact_empty
     )

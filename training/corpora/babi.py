@@ -20,14 +20,16 @@ class Example:
 
 
 def examples(stories: Iterable[Story]) -> Iterator[Example]:
-    """The questions of the stories, in order; of one story they share their facts."""
+    """The questions of the stories, in order; those asked before any fact teach nothing, and are left out."""
     for story in stories:
         told = told_in(Reading("", story.facts))
         numbers = {fact.span.passage: number for number, fact in enumerate(told.facts)}
         for one in story.asked:
             before = tuple(fact for fact in told.facts if fact.span.passage < one.after)
             question = told_in(Reading(one.text, ())).question
-            yield Example(Told(question, before), one.answers, tuple(numbers[i] for i in one.support))
+            if before and question:
+                support = tuple(numbers[i] for i in one.support if i in numbers)
+                yield Example(Told(question, before), one.answers, support)
 
 
 def words_of(found: Iterable[Example]) -> list[str]:

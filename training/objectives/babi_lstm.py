@@ -22,7 +22,6 @@ from training.trainer import Optimisation, Trainer
 _SETTINGS = {"epochs": 10, "batch": 32, "rate": 0.002, "width": 50}
 _HELD_OUT = 10  # one story in so many chooses among the epochs
 
-
 Stories = Sequence[Sequence[Example]]  # the questions of each
 
 
@@ -42,11 +41,12 @@ class BabiLstmTask:
 
     def __init__(self, run: BabiRun) -> None:
         self.settings: Mapping[str, Any] = {
-            **{"system": NAME, "seed": run.seed, **_SETTINGS},
+            **{"system": NAME, "trained_on": run.trained_on, "seed": run.seed, **_SETTINGS},
             **({"epochs": run.epochs} if run.epochs else {}),
         }
         self.device = pick_device()
         stories = [[*examples([story])] for of_task in run.stories.values() for story in of_task]
+        stories = [story for story in stories if story]
         found = [one for story in stories for one in story]
         self.words = words_of(found)
         self.answers = sorted({",".join(one.answers) for one in found})

@@ -25,11 +25,12 @@ def learn(run: BabiRun) -> Path:
     answers = sorted({one.answers for one in found})
     numbers = {answer: number for number, answer in enumerate(answers)}
     counts = CountVectorizer(analyzer=ngrams)
-    x = counts.fit_transform([one.told for one in found])
-    grams = counts.get_feature_names_out().tolist()
-    if len(answers) == 1:
-        weights, bias = np.zeros((1, len(grams))), np.zeros(1)
+    grams: list[str] = []
+    if len(answers) == 1 or not any(next(ngrams(one.told), None) for one in found):
+        weights, bias = np.zeros((len(answers), 0)), np.zeros(len(answers))
     else:
+        x = counts.fit_transform([one.told for one in found])
+        grams = counts.get_feature_names_out().tolist()
         svm = LinearSVC(C=_C, random_state=run.seed)
         with warnings.catch_warnings():
             # What its thousand rounds leave to be gained is below what another seed changes.
