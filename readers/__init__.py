@@ -348,6 +348,41 @@ READERS: dict[str, ReaderSpec] = by_name(
         cloze=True,
         attention=True,
     ),
+    ReaderSpec(
+        "babi-ngram",
+        "readers.baselines.babi_ngram:BabiNgramReader",
+        "one of the answers that it was trained on, by the n-grams of the facts that share a word with the "
+        "question",
+        _BABI,
+        "5",
+        forms=("babi-ngram:DIR",),
+        model="none",
+        trained=True,
+        any_kind=True,
+    ),
+    ReaderSpec(
+        "babi-svm",
+        "readers.baselines.babi_svm:BabiSvmReader",
+        "what follows from at most three facts that a structured SVM finds, which are cited; the paper's "
+        "Stanford coreference and SENNA roles are replaced by rules",
+        _BABI,
+        "5",
+        forms=("babi-svm:DIR",),
+        model="none",
+        trained=True,
+        any_kind=True,
+    ),
+    ReaderSpec(
+        "babi-lstm",
+        "readers.neural.babi_lstm:BabiLstmReader",
+        "one of the answers that it was trained on, by the last state of an LSTM that reads the facts and "
+        "then the question",
+        _BABI,
+        "5",
+        forms=("babi-lstm:DIR",),
+        trained=True,
+        any_kind=True,
+    ),
 )
 DEFAULT_READER = "auto"
 

@@ -28,8 +28,14 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "terminal": (),
     "service": (*_UP_TO_ANSWERING, "terminal"),
     "evaluation": (*_UP_TO_ANSWERING, "terminal"),
-    # Of evaluation the data loaders, and the metrics by which the best checkpoint is chosen.
-    "training": (*_UP_TO_ANSWERING, "terminal", "evaluation.benchmarks", "evaluation.metrics"),
+    # Of evaluation the data loaders and stories, and the metrics by which the best checkpoint is chosen.
+    "training": (
+        *_UP_TO_ANSWERING,
+        "terminal",
+        "evaluation.benchmarks",
+        "evaluation.metrics",
+        "evaluation.worlds",
+    ),
 }
 # The command line lists the commands of the rooms above it by name, and imports one when it is run.
 MAIN = "service.cli"
@@ -53,7 +59,7 @@ SHARED_NAMES = {
 }
 # An objective is called as the model that it trains, a corpus as the benchmark that it is cut from.
 NAMESAKES = {
-    "training.objectives": ("readers.neural", "readers.default", "encoders"),
+    "training.objectives": ("readers.neural", "readers.default", "readers.baselines", "encoders"),
     "training.corpora": ("evaluation.benchmarks",),
 }
 HEAVY = ("torch", "numpy", "transformers", "faiss", "sklearn", "pydantic", "fastapi", "rich")

@@ -268,7 +268,7 @@ def save_paper(folder: Path) -> Path:
     torch.manual_seed(4)
     vocabulary = Vocabulary.learn((token.key for token in tokens(" ".join(TEXT))), 80)
     for name, spec in READERS.items():
-        if spec.where.startswith("readers.neural.") and not spec.cloze:
+        if spec.where.startswith("readers.neural.") and spec.ranks and not spec.cloze:
             make = resolve("reader", name, READERS).model
             sizes = {size: 16 for size in ("d", "hidden") if size in signature(make).parameters}
             weights = Checkpoint(sizes, vocabulary, make(len(vocabulary), **sizes).state_dict(), "nothing")

@@ -41,14 +41,14 @@ class ArrayFile:
         return path
 
 
-def load(system: str, folder: str | None) -> ArrayFile:
+def load(system: str, folder: str | None, benchmark: str = "cbt") -> ArrayFile:
     """What training the ``system`` (a reader's name without its folder) has left in ``folder``.
 
     Raises ``ModelError``, which says how to train it, where there is nothing of the kind.
     """
     from safetensors import SafetensorError, safe_open
 
-    remedy = f"train it: storyqa train cbt --system {system} --data DATA --out {folder or 'DIR'}"
+    remedy = f"train it: storyqa train {benchmark} --system {system} --data DATA --out {folder or 'DIR'}"
     if folder is None:
         kind, at, options = system.partition("@")
         raise ModelError(f"the reader {system!r} needs a folder: write {kind}:DIR{at}{options}, or {remedy}")
