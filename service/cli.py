@@ -24,6 +24,7 @@ COMMANDS = {
     "reproduce": "evaluation.commands.reproduce:app",
     "cloze": "evaluation.commands.cloze:app",
     "prepare": "evaluation.commands.prepare:app",
+    "worlds": "evaluation.commands.worlds:app",
     "train": "training.commands:app",
 }
 _HELP = {
@@ -31,6 +32,7 @@ _HELP = {
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "cloze": "Make questions with a blank of books.",
     "prepare": "Check a data set's downloaded stories and index them.",
+    "worlds": "Simulate the bAbI tasks.",
     "train": "Train a model.",
 }
 

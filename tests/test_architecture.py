@@ -47,6 +47,7 @@ SHARED_NAMES = {
     "sparse": "the retriever is called after the index that it searches",
     "cloze": "the field's word: its text, a reading of one, and the questions made of books",
     "options": "of a reader's name, and of the command line",
+    "worlds": "the simulated worlds, and the command that writes their stories",
     "natural": "the questions, and the command that asks them",
     "unanswerable": "questions that have no answer: to learn from, to be scored on, and their command",
 }

@@ -71,6 +71,20 @@ def file_of(folder: Path, task: int, split: str) -> Path:
     return found[0]
 
 
+def task_numbers(text: str) -> list[int]:
+    """The tasks that ``"1,3,7-9"`` names, in order; raises ``DataError`` for what is none."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,3})(?:\s*-\s*(\d{1,3}))?\s*", part)
+        if match is None:
+            raise DataError(f"{text!r} names no tasks; wanted numbers and ranges such as 1,3,7-9")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first not in TASKS or last not in TASKS or first > last:
+            raise DataError(f"there is no task {part.strip()}; choose from {TASKS[0]} to {TASKS[-1]}")
+        found.update(range(first, last + 1))
+    return sorted(found)
+
+
 def tasks_in(folder: Path, split: str) -> list[int]:
     """The tasks whose file of the split is in the folder."""
     return [task for task in TASKS if any(folder.glob(f"qa{task}_*{split}.txt"))]
