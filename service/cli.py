@@ -17,12 +17,14 @@ from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
+    from service.lent_books import BookLender
 
 # Commands of other packages, imported only when they are run.
 COMMANDS = {
     "evaluate": "evaluation.commands.evaluate:app",
     "reproduce": "evaluation.commands.reproduce:app",
     "cloze": "evaluation.commands.cloze:app",
+    "probe": "evaluation.commands.probe:app",
     "prepare": "evaluation.commands.prepare:app",
     "worlds": "evaluation.commands.worlds:app",
     "train": "training.commands:app",
@@ -31,6 +33,7 @@ _HELP = {
     "evaluate": "Score the system on a benchmark.",
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "cloze": "Make questions with a blank of books.",
+    "probe": "Tell which reasoning a reader or a service can do.",
     "prepare": "Check a data set's downloaded stories and index them.",
     "worlds": "Simulate the bAbI tasks.",
     "train": "Train a model.",
@@ -57,24 +60,34 @@ def _root(
         typer.echo(context.get_help())
 
 
-def _configuration() -> Configuration:
-    """What this process is configured to answer with; raises ``BadSetting``."""
-    from service.settings import load_settings
+class _Surroundings:
+    """What commands of other packages find in ``typer.Context.obj``; read when they run.
 
-    return load_settings().configuration()
+    So ``--help`` works where the environment is wrong.
+    """
+
+    def __call__(self) -> Configuration:
+        """What this process is configured to answer with; raises ``BadSetting``."""
+        from service.settings import load_settings
+
+        return load_settings().configuration()
+
+    def service(self, url: str) -> BookLender:
+        """The service at ``url``, as a client that lends it books."""
+        from service.lent_books import BookLender
+        from service.settings import load_settings
+
+        key = load_settings().service_key
+        return BookLender(url, None if key is None else key.get_secret_value())
 
 
 def _passing_on(name: str) -> Callable[[typer.Context], None]:
-    """A command that imports the real one and hands it every argument as it came.
-
-    Its commands find ``_configuration`` in their ``typer.Context.obj`` and call it when they run, so that
-    ``--help`` works where the environment is wrong.
-    """
+    """A command that imports the real one and hands it every argument as it came, and the surroundings."""
 
     def run(context: typer.Context) -> None:
         module, _, attribute = COMMANDS[name].partition(":")
         code = getattr(import_module(module), attribute)(
-            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_configuration
+            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_Surroundings()
         )
         if isinstance(code, int):
             raise typer.Exit(code)
