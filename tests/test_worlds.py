@@ -15,6 +15,7 @@ from random import Random
 import pytest
 import worlds_oracle as oracle
 
+from evaluation.benchmarks.babi import load
 from evaluation.worlds.cast import OPTIONS
 from evaluation.worlds.scene import BETWEEN
 from evaluation.worlds.shuffled import shuffled
@@ -279,6 +280,7 @@ def test_the_command_writes_files_as_the_publishers_lay_them_out(
         assert (len(read), sum(len(story.facts) for story in read)) == (file["stories"], file["facts"])
         assert sum(len(story.asked) for story in read) == file["questions"] == 60
     assert read_stories(file_of(tmp_path, 2, "train")) == simulate(2, 60, 8)
+    assert len(load(tmp_path, "test").questions) == 180
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert run(arguments) == 0
     assert "360 questions of 3 tasks" in capsys.readouterr().out

@@ -53,9 +53,9 @@ def deduction(rng: Random, cast: Cast) -> Story:
 def induction(rng: Random, cast: Cast) -> Story:
     """Task 16: everybody's kind is told, and the colour of all but one, which is that of their kind.
 
-    Whose kind is known when one of their kind is said to have a colour has the same. Others may differ,
-    and then the one whose kind was told last decides. As in the publishers' files nobody is asked about
-    who shares a kind with just two others.
+    A kind keeps the colour that one of it has, until another is told to be of it; then it is drawn anew, and
+    whose kind was told last decides. As in the publishers' files nobody is asked about who shares a kind
+    with just two others.
     """
     while True:
         kind_of = {actor: rng.choice(_ANIMALS) for actor in cast.actors}
@@ -66,18 +66,18 @@ def induction(rng: Random, cast: Cast) -> Story:
     kinds: dict[str, int] = {}  # the number of the fact, of each actor
     colours: dict[str, int] = {}
     colour_of: dict[str, str] = {}
+    of_kind: dict[str, str] = {}  # the colour that a kind has until another is told to be of it
     facts: list[str] = []
     for actor in _twice_each(cast.actors, asked, rng):
+        kind = kind_of[actor]
         if actor not in kinds:
             kinds[actor] = len(facts)
-            facts.append(f"{actor} is a {kind_of[actor]}.")
-            continue
-        colour = colour_of.get(actor) or rng.choice(_COLOURS)
-        for mate in kinds:
-            if kind_of[mate] == kind_of[actor] and mate != asked:
-                colour_of.setdefault(mate, colour)
-        colours[actor] = len(facts)
-        facts.append(f"{actor} is {colour}.")
+            of_kind.pop(kind, None)
+            facts.append(f"{actor} is a {kind}.")
+        else:
+            colours[actor] = len(facts)
+            colour_of[actor] = of_kind.setdefault(kind, rng.choice(_COLOURS))
+            facts.append(f"{actor} is {colour_of[actor]}.")
     mate = max((one for one in colours if kind_of[one] == kind_of[asked]), key=lambda one: kinds[one])
     support = (kinds[asked], kinds[mate], colours[mate])
     answer = colour_of[mate]

@@ -106,8 +106,8 @@ def positional_reasoning(rng: Random, cast: Cast) -> Story:
 def size_reasoning(rng: Random, cast: Cast) -> Story:
     """Task 18: five facts, then five questions about two things with one between them in size.
 
-    Five facts more are told as long as none of the last five is part of such a chain. The support begins at
-    the thing into which the other is asked to fit.
+    As long as none of the last five facts gives one, five more are told. The support begins at the thing
+    into which the other is asked to fit.
     """
     order = (*_SMALL, *rng.sample(_LARGE, len(_LARGE)))
     pairs = list(combinations(order, 2))
@@ -128,13 +128,14 @@ def size_reasoning(rng: Random, cast: Cast) -> Story:
 
 
 def _chains(told: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
-    """The last telling of each recent pair, and the first fact that goes on from it, by number."""
-    recent = {pair: number for number, pair in enumerate(told) if len(told) - number <= RECENT}
+    """Recent facts, and the first other fact about either of their things where it goes on from there."""
     chains = []
-    for (small, large), begin in recent.items():
-        then = next((n for n, pair in enumerate(told) if pair[0] == large or pair[1] == small), None)
-        if then is not None:
-            chains.append((begin, then))
+    for begin in range(max(0, len(told) - RECENT), len(told)):
+        small, large = told[begin]
+        for thing in told[begin]:
+            then = next((n for n, pair in enumerate(told) if n != begin and thing in pair), None)
+            if then is not None and (told[then][0] == large or told[then][1] == small):
+                chains.append((begin, then))
     return chains
 
 
