@@ -17,6 +17,7 @@ from answering.citing import (
     PassageRead,
     Verdict,
     also_evidence_of,
+    chain_evidence_of,
     evidence_of,
     passages_read,
 )
@@ -277,6 +278,7 @@ class BookQA:
                 evidence_of(answer, found.reading, found.in_story_order, found.index, found.before),
                 answer.note,
                 also_evidence_of(answer, found.in_story_order, found.index, found.before),
+                chain_evidence_of(answer, found.in_story_order, found.index, found.before),
             )
             for answer in answers
         )

@@ -45,8 +45,9 @@ class Evidence:
 class Candidate:
     """One of the best answers. ``evidence.text`` is ``text``, unless the text was generated.
 
-    ``also`` are other places that answer the same, in story order. ``note`` is what the reader has to say of
-    it, such as that a citation was made up.
+    ``also`` are other places that answer the same, in story order. ``chain`` are the facts that it follows
+    from, in the order of finding, of readers that find some. ``note`` is what the reader has to say of it,
+    such as that a citation was made up.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Candidate:
     evidence: Evidence | None
     note: str | None = None
     also: tuple[Evidence, ...] = ()
+    chain: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,13 @@ def also_evidence_of(
     """The other places that answer the same, in story order; ``read`` as for ``evidence_of``."""
     places = sorted(answer.also, key=lambda span: (span.passage, span.start, span.end))
     return tuple(_cite_span(span, read, index, before) for span in places)
+
+
+def chain_evidence_of(
+    answer: Answer, read: Sequence[Hit], index: BookIndex, before: int | None
+) -> tuple[Evidence, ...]:
+    """The facts that the answer follows from, in the order of finding; ``read`` as for ``evidence_of``."""
+    return tuple(_cite_span(span, read, index, before) for span in answer.chain)
 
 
 def _cite_span(span: Span, read: Sequence[Hit], index: BookIndex, before: int | None) -> Evidence:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaluation.metrics.metric import METRICS, metrics_named
+from evaluation.probing.skills import asked_of
 from evaluation.published.figures import rows_beside
 from evaluation.report import system_name, title_of
 
@@ -127,6 +128,30 @@ def plot_choices(result: Mapping[str, Any], path: Path) -> None:
     figure.suptitle(
         f"{title_of(result)}: {system_name(result)}\n{result['questions']:,} questions", fontsize=10
     )
+    figure.savefig(path)
+
+
+def plot_skills(result: Mapping[str, Any], path: Path) -> None:
+    """Write a PNG of the accuracy of each skill that a probe found, with its interval."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    skills = result["skills"]
+    figure = Figure(figsize=(6.4, 1.4 + 0.26 * len(skills)), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    for height, one in enumerate(skills):
+        axis.hlines(height, *one["interval"], color=_OURS, linewidth=2, zorder=2)
+        axis.plot(one["accuracy"], height, "o", color=_OURS, markersize=5, zorder=3)
+    axis.set_yticks(range(len(skills)), [f"{one['task']} {one['name']}" for one in skills])
+    axis.set_ylim(len(skills) - 0.4, -0.6)
+    axis.set_xlim(-0.02, 1.02)
+    axis.set_xlabel("share of the questions answered right", fontsize=8)
+    axis.grid(axis="x", color="#e4e6ea", linewidth=0.8)
+    axis.tick_params(labelsize=8, length=0)
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    each = f"{result['per_task']} questions of each task; 95 % intervals"
+    figure.suptitle(f"{asked_of(result)}\n{each}", fontsize=10)
     figure.savefig(path)
 
 

@@ -141,10 +141,12 @@ class Ranker(Reader, Protocol):
 def merged(answers: Iterable[Answer], n_best: int) -> list[Answer]:
     """The first ``n_best`` answers that differ, each with the places of those that are equal to it.
 
-    The sentence that a written answer rests on is no other place where it holds a span already.
+    The sentence that a written answer rests on is no other place where it holds a span already. An answer
+    without a chain has that of the first of its equals that has one.
     """
     first: dict[str, Answer] = {}
     places: dict[str, list[Span]] = defaultdict(list)
+    chains: dict[str, tuple[Span, ...]] = defaultdict(tuple)
     for answer in answers:
         key = answer_key(answer.text)
         place = answer.span or answer.support
@@ -153,8 +155,10 @@ def merged(answers: Iterable[Answer], n_best: int) -> list[Answer]:
         elif place is not None:
             places[key].append(place)
         places[key] += answer.also
+        chains[key] = chains[key] or answer.chain
     return [
-        replace(answer, also=_others(answer, places[key])) for key, answer in list(first.items())[:n_best]
+        replace(answer, also=_others(answer, places[key]), chain=chains[key])
+        for key, answer in list(first.items())[:n_best]
     ]
 
 

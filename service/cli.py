@@ -17,12 +17,14 @@ from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
+    from service.lent_books import BookLender
 
 # Commands of other packages, imported only when they are run.
 COMMANDS = {
     "evaluate": "evaluation.commands.evaluate:app",
     "reproduce": "evaluation.commands.reproduce:app",
     "cloze": "evaluation.commands.cloze:app",
+    "probe": "evaluation.commands.probe:app",
     "prepare": "evaluation.commands.prepare:app",
     "worlds": "evaluation.commands.worlds:app",
     "train": "training.commands:app",
@@ -31,6 +33,7 @@ _HELP = {
     "evaluate": "Score the system on a benchmark.",
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "cloze": "Make questions with a blank of books.",
+    "probe": "Tell which reasoning a reader or a service can do.",
     "prepare": "Check a data set's downloaded stories and index them.",
     "worlds": "Simulate the bAbI tasks.",
     "train": "Train a model.",
@@ -57,8 +60,11 @@ def _root(
         typer.echo(context.get_help())
 
 
-class _Program:
-    """What commands of other packages find in their ``typer.Context.obj``."""
+class _Surroundings:
+    """What commands of other packages find in ``typer.Context.obj``; read when they run.
+
+    So ``--help`` works where the environment is wrong.
+    """
 
     def __call__(self) -> Configuration:
         """What this process is configured to answer with; raises ``BadSetting``."""
@@ -70,18 +76,22 @@ class _Program:
         """Run another command, and raise what it raises."""
         app(arguments, prog_name="storyqa", standalone_mode=False)
 
+    def service(self, url: str) -> BookLender:
+        """The service at ``url``, as a client that lends it books."""
+        from service.lent_books import BookLender
+        from service.settings import load_settings
+
+        key = load_settings().service_key
+        return BookLender(url, None if key is None else key.get_secret_value())
+
 
 def _passing_on(name: str) -> Callable[[typer.Context], None]:
-    """A command that imports the real one and hands it every argument as it came.
-
-    Its commands call their ``typer.Context.obj`` for the configuration when they run, so that ``--help``
-    works where the environment is wrong.
-    """
+    """A command that imports the real one and hands it every argument as it came, and the surroundings."""
 
     def run(context: typer.Context) -> None:
         module, _, attribute = COMMANDS[name].partition(":")
         code = getattr(import_module(module), attribute)(
-            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_Program()
+            context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_Surroundings()
         )
         if isinstance(code, int):
             raise typer.Exit(code)

@@ -32,7 +32,14 @@ _EVIDENCE = {
 }
 _PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
-_CANDIDATE = {"text": "under the stone", "confidence": 0.81, "evidence": _EVIDENCE, "note": None, "also": []}
+_CANDIDATE = {
+    "text": "under the stone",
+    "confidence": 0.81,
+    "evidence": _EVIDENCE,
+    "note": None,
+    "also": [],
+    "chain": [],
+}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
@@ -112,6 +119,7 @@ class CandidateOut(BaseModel):
     evidence: EvidenceOut | None
     note: str | None = _NOTE
     also: list[EvidenceOut] = Field(description="Other places that answer the same, in story order.")
+    chain: list[EvidenceOut] = Field(description="The facts that it follows from, in the order of finding.")
 
 
 class PassageOut(BaseModel):

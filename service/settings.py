@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     chat_timeout_s: float = Field(
         default=120.0, gt=0, le=3600, description="the most that one question to a chat: endpoint may take"
     )
+    service_key: SecretStr | None = Field(
+        default=None, description="the API key shown to the service that `storyqa probe --url` asks"
+    )
     batch_wait_ms: float = Field(
         default=3.0, ge=0, le=1000, description="how long a question waits for others"
     )

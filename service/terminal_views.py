@@ -39,6 +39,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
     else:
         lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence), style="dim")]
         lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also)]
+    lines += [line for best in cited.candidates[:1] for line in _chain_lines(best.chain)]
     others = [candidate for candidate in cited.candidates[1:] if candidate.text]
     if others:
         lines += [Text(), Text("or", style="dim")]
@@ -48,6 +49,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         if other.evidence is not None:
             lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
         lines += _also_lines(other.also, indent=6)
+        lines += _chain_lines(other.chain, indent=6)
     return Panel(Group(*lines), padding=(0, 1))
 
 
@@ -69,6 +71,15 @@ def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
 
 def _also_lines(also: Sequence[Evidence], indent: int = 0) -> list[Text]:
     return [Text(f"{' ' * indent}also: {_place(place)}", style="dim") for place in also]
+
+
+def _chain_lines(chain: Sequence[Evidence], indent: int = 0) -> list[Text]:
+    """The facts that an answer was inferred from, each with its place."""
+    space = " " * indent
+    return [
+        Text.assemble(f"{space}follows from: {_one_line(fact.text)} ", (f"({_place(fact)})", "dim"))
+        for fact in chain
+    ]
 
 
 def _sentence(evidence: Evidence, plain: bool) -> Text:

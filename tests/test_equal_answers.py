@@ -30,6 +30,15 @@ def test_what_is_merged_is_not_changed_by_merging_again() -> None:
     assert merged(once, 9) == once
 
 
+def test_the_facts_that_an_answer_follows_from_are_kept_though_an_equal_one_has_none() -> None:
+    chain = (Span(2, 0, 9), Span(0, 3, 8))
+    with_facts = Answer("Irene", -1, 0.5, None, chain=chain)
+    assert merged([with_facts, Answer("irene", -2, 0.4, None)], 2)[0].chain == chain
+    assert merged([Answer("irene", -1, 0.5, None), with_facts], 2)[0].chain == chain
+    [first, other] = merged([with_facts, Answer("a well", -2, 0.4, None)], 2)
+    assert (first.chain, other.chain) == (chain, ())
+
+
 @pytest.mark.parametrize(
     ("one", "other"), [("Irene", "Irene."), ("the old well", "Old well"), ("O'Dowd", "o'dowd")]
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import last_place
 import pytest
 import shelf
 from chat_server import Asked, Handler, chatting, parrot
@@ -298,6 +299,20 @@ def test_the_strip_names_no_chapter_that_has_not_been_reached(page: Any) -> None
     names = page.locator("#strip button").evaluate_all("all => all.map(b => b.ariaLabel).join()")
     assert "The Storm" in names
     assert "The Bill" not in names
+
+
+def test_the_facts_that_an_answer_follows_from_can_be_looked_at(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last_place.install(monkeypatch)
+    served = browsing.settings(last_place.stock(tmp_path)).model_copy(update={"reader": last_place.NAME})
+    with running(create_app(served)) as url, browsing.visiting(chromium, url) as page:
+        browsing.ask(page, last_place.BOOK, last_place.QUESTION)
+        facts = page.locator(".chain button")
+        expect(facts.locator(".text")).to_have_text(list(last_place.CHAIN))
+        facts.last.click()
+        expect(page.locator("figure mark")).to_have_text(last_place.CHAIN[-1])
+        expect(facts).to_have_count(len(last_place.CHAIN))
 
 
 def test_the_other_places_of_an_answer_can_be_looked_at(chromium: Any, tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
   const note = element("p", { className: "note" });
   const figure = element("figure");
   const also = element("p", { className: "also quiet" });
+  const chain = element("div", { className: "chain" });
   const others = element("ul", { className: "others" });
   const buttons = candidates.map((candidate) =>
     element(
@@ -106,6 +107,27 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
       ]),
       " of the book.",
     );
+    const facts = candidate.chain ?? [];
+    chain.hidden = facts.length === 0;
+    chain.replaceChildren(
+      element("h3", { className: "label" }, "Follows from"),
+      element(
+        "ol",
+        {},
+        ...facts.map((fact) =>
+          element(
+            "li",
+            {},
+            element(
+              "button",
+              { type: "button", onclick: () => show(fact) },
+              element("span", { className: "text" }, fact.text),
+              element("span", { className: "quiet place" }, place(fact)),
+            ),
+          ),
+        ),
+      ),
+    );
     await show(candidate.evidence);
   };
   const show = async (evidence) => {
@@ -120,6 +142,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     note,
     figure,
     also,
+    chain,
     ...(buttons.length > 1 ? [element("h3", { className: "label" }, "Candidates"), others] : []),
     passagesRead(answer.passages, book, onOpen),
   );

@@ -1,0 +1,1 @@
+"""Which of bAbI's twenty skills a reader or a service has, asked about stories that it has never met."""
