@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.benchmarks.babi import load
 from evaluation.benchmarks.files import DataError
-from evaluation.worlds.stories import TASKS, Asked, Story, task_numbers, read_stories, write_stories
+from evaluation.worlds.stories import TASKS, Asked, Story, read_stories, task_numbers, write_stories
 
 TOLD = (
     Story(

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from evaluation.worlds.stories import Story, file_of, task_numbers, read_stories
+from evaluation.worlds.stories import Story, file_of, read_stories, task_numbers
 from terminal.progress import ProgressBars
 from text.registry import import_object
 from training.corpora.corpus import NoTrainingData
