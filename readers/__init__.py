@@ -265,7 +265,10 @@ READERS: dict[str, ReaderSpec] = by_name(
         _BABI,
         "5.1",
         forms=("memnn", "memnn:DIR@am,ng,nl"),
+        public=True,
+        shipped=True,
         trained=True,
+        any_kind=True,
     ),
     ReaderSpec(
         "embedding",

@@ -87,7 +87,7 @@ def test_one_model_for_all_tasks_has_a_card(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--task", "21"], "wanted numbers from 1 to 20"),
+        (["--task", "21"], "there is no task 21; choose from 1 to 20"),
         (["--task", "2"], "has no qa2_*train.txt"),
         (["--system", "memnn@deep"], "unknown option of memnn 'deep'; choose from am, ng"),
         (["--system", "oracle"], "unknown system 'oracle'; choose from"),

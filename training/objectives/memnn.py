@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,17 @@ import torch
 from torch.nn.functional import relu
 
 from encoders.device import pick_device
-from evaluation.worlds.stories import Story
-from readers.facts import Fact, Told
 from readers.neural.checkpoint import SUFFIX, Checkpoint
 from readers.neural.fact_features import CANDIDATE, HOPS, FactFeatures, said
 from readers.neural.memory_network import GAMMA, NAME, PLACES, MemNN, Parts, asked, file_name
 from readers.neural.vocabulary import Vocabulary
-from readers.reading import Span
-from text.words import words
+from training.corpora.babi import Example, examples, words_of
 from training.objectives.babi_systems import MULTITASK, BabiRun
 from training.trainer import Optimisation, Trainer
 
 _EPOCHS, _BATCH, _RATE, _WIDTH = 20, 32, 0.01, 50
 _NONLINEAR_EPOCHS = 40  # it learns what no sum of words tells (6, 9, 10) late
 _MULTITASK = ("am", "ng", "nl")
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A question with its support: the facts to find, and the words of the answer by their numbers."""
-
-    told: Told
-    support: tuple[int, ...]
-    answers: tuple[int, ...]
 
 
 class MemNNTask:
@@ -56,10 +43,8 @@ class MemNNTask:
         }
         self.data = {"babi": (sum(map(len, run.stories.values())), 0)}
         self.device = pick_device()
-        told = [story for stories in run.stories.values() for story in stories]
-        self.vocabulary = Vocabulary(learn_words(told))
-        numbers = {word: number for number, word in enumerate(self.vocabulary.words)}
-        self.examples = [one for story in told for one in examples(story, numbers)]
+        self.examples = [one for stories in run.stories.values() for one in examples(stories)]
+        self.vocabulary = Vocabulary(spelled_words(self.examples))
         adaptive = "am" in options
         deepest = max(len(one.support) for one in self.examples)
         self.hops = 0 if adaptive else min(2, deepest)
@@ -68,6 +53,7 @@ class MemNNTask:
         lowered = [word.lower() for word in self.vocabulary.words]
         self.o, self.r = (FactFeatures.learn(lowered, met, n, places) for met in self._met())
         self._spelled = lowered
+        self._numbers = {word: number for number, word in enumerate(self.vocabulary.words)}
         torch.manual_seed(run.seed)
         self.sizes = {
             **{"o": len(self.o), "r": len(self.r), "d": _WIDTH, "hops": self.hops},
@@ -87,7 +73,7 @@ class MemNNTask:
             o += parts
             o += [(CANDIDATE, fact.words) for fact in one.told.facts]
             r += parts
-            r += [(said(j), (self.vocabulary.words[w].lower(),)) for j, w in enumerate(one.answers)]
+            r += [(said(j), (answer.lower(),)) for j, answer in enumerate(one.answers)]
         return o, r
 
     def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
@@ -133,7 +119,8 @@ class MemNNTask:
         stop = len(self._spelled)
         for one in batch:
             found = asked(one.told, one.support[: net.hops or HOPS])
-            wanted = (*one.answers, stop) if net.hops == 0 else one.answers[:1]
+            answers = [self._numbers[answer] for answer in one.answers]
+            wanted = [*answers, stop] if net.hops == 0 else answers[:1]
             for number, word in enumerate(wanted):
                 parts.append(list(found))
                 targets.append(word)
@@ -193,24 +180,11 @@ def hops_of(one: Example, hops: int) -> int:
     return min(hops, len(one.support))
 
 
-def learn_words(stories: Sequence[Story]) -> list[str]:
-    """All words of the stories, spelled as in the answers where they are in one, else in lower case."""
-    spelled: dict[str, str] = {}
-    for story in stories:
-        for text in (*story.facts, *(one.text for one in story.asked)):
-            for word in words(text):
-                spelled.setdefault(word, word)
-        for one in story.asked:
-            spelled.update((answer.lower(), answer) for answer in one.answers)
+def spelled_words(found: Sequence[Example]) -> list[str]:
+    """All words, spelled as in the answers where they are in one, else in lower case."""
+    spelled = {word: word for word in words_of(found)}
+    spelled.update((answer.lower(), answer) for one in found for answer in one.answers)
     return [spelled[word] for word in sorted(spelled)]
-
-
-def examples(story: Story, numbers: Mapping[str, int]) -> Iterator[Example]:
-    """The questions of a story, each with the facts told before it."""
-    facts = tuple(Fact(tuple(words(fact)), Span(i, 0, len(fact))) for i, fact in enumerate(story.facts))
-    for one in story.asked:
-        told = Told(tuple(words(one.text)), facts[: one.after])
-        yield Example(told, one.support, tuple(numbers[answer] for answer in one.answers))
 
 
 def learn(run: BabiRun) -> Path:
