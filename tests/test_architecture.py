@@ -51,6 +51,7 @@ SHARED_NAMES = {
     "overlap": "the reader is called after the measure",
     "similarity": "the reader is called after the measure",
     "sparse": "the retriever is called after the index that it searches",
+    "babi": "the data set: its questions, its stories to learn from, and the training of its systems",
     "cloze": "the field's word: its text, a reading of one, and the questions made of books",
     "options": "of a reader's name, and of the command line",
     "worlds": "the simulated worlds, and the command that writes their stories",
