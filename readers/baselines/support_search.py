@@ -30,24 +30,18 @@ _ANSWER = 6  # the block of the words of x, where an answer is looked for
 _FORBIDDEN = np.float32(-1e9)
 
 Codes = NDArray[np.uint32]
+Sentence = tuple[Codes, Codes, Codes]  # what is paired: words, the verb, and arguments with their verb
 Theta = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """Codes of what is paired, a family each: words, the verb, and arguments with their verb."""
-
-    families: tuple[Codes, Codes, Codes]
-
-
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=16_384)  # the same sentences are told again and again
 def sentence_of(words: tuple[str, ...]) -> Sentence:
     """The sentence with these words; without words, the empty fact."""
     clause = clause_of(words)
     said = sorted(set(words) - DETERMINERS) or ["<empty>"]
     arguments = [f"{clause.verb}|{role}|{name}" for role, name in clause.arguments]
     verbs = [clause.verb or "<empty>"]
-    return Sentence((_codes("w", said), _codes("v", verbs), _codes("a", arguments)))
+    return _codes("w", said), _codes("v", verbs), _codes("a", arguments)
 
 
 def _codes(family: str, names: Iterable[str]) -> Codes:
@@ -113,11 +107,11 @@ def asked(told: Told) -> Asked:
         numbers.setdefault(words, len(numbers))
     kind = np.array([*(numbers[words] for words in facts), len(numbers)])
     x = sentence_of(told.question)
-    kinds = tuple(sentence_of(words) for words in (*numbers, ()))
-    families = tuple(_family(x.families[n], [one.families[n] for one in kinds]) for n in range(3))
+    kinds = [sentence_of(words) for words in (*numbers, ())]
+    families = tuple(_family(x[n], [one[n] for one in kinds]) for n in range(len(x)))
     said = families[0]
     alike = said.has @ said.has.T > 0
-    linked = said.has @ np.isin(said.codes, x.families[0]) > 0
+    linked = said.has @ np.isin(said.codes, x[0]) > 0
     alike[-1] = alike[:, -1] = False
     linked[-1] = True
     return Asked(x, kind, linked[kind], alike[kind][:, kind], families)
@@ -222,8 +216,7 @@ def _distance(apart: int) -> NDArray[np.int32]:
 
 def answer_features(one: Asked, triple: Triple) -> NDArray[np.int32]:
     """The buckets of what an answer follows from, each once: words of x, and pairs of x with each fact."""
-    words = one.x.families[0]
-    found = [in_block(buckets(_ONE, words), _ANSWER).ravel()]
+    found = [in_block(buckets(_ONE, one.x[0]), _ANSWER).ravel()]
     for block, i in enumerate(triple):
         for family in one.families:
             found.append(in_block(family.with_x[:, family.has[one.kind[i]] > 0], block).ravel())
