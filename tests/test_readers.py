@@ -20,8 +20,8 @@ from evaluation.worlds.stories import Asked, Story
 from readers import READERS, kind_of, open_reader, spec_of
 from readers.reading import Answer, NeedsReferences, Reading
 from text.equal_answers import answer_key
-from text.registry import resolve
-from training.objectives.babi_systems import BABI_SYSTEMS, BabiRun
+from text.registry import import_object, resolve
+from training.objectives.babi_systems import BabiRun, system_of
 
 FERRY = (
     "Maud carried the blue lamp over the hill. The ferryman could not see the far bank without it.",
@@ -87,6 +87,7 @@ NAMES = {
         if spec.where.startswith("readers.neural.") and spec.ranks and not spec.cloze
     },
     **{name: f"{name}:{{tiny_facts}}" for name in ("babi-ngram", "babi-lstm", "babi-svm")},
+    "memnn": "memnn:{tiny_facts}/memnn@am,ng,nl",
 }
 
 
@@ -98,8 +99,9 @@ def tiny_facts(tiny_counts: Path) -> Path:
         Asked(reading.question, (answer,), (0,), 3) for reading, answer in zip(READINGS, wanted, strict=True)
     )
     for name in (name for name in NAMES if "{tiny_facts}" in NAMES[name]):
-        run = BabiRun({1: [Story(FERRY, questions)]}, (), tiny_counts, "tales", seed=1)
-        resolve("system", name, BABI_SYSTEMS)(run)
+        system, options = system_of(name + NAMES[name].partition("}")[2].removeprefix("/memnn"))
+        out = tiny_counts / "memnn" if name == "memnn" else tiny_counts
+        import_object(system.where)(BabiRun({1: [Story(FERRY, questions)]}, options, out, "tales", seed=1))
     return tiny_counts
 
 

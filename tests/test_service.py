@@ -249,7 +249,7 @@ def test_a_body_that_is_not_called_json_is_a_problem_that_says_so(client: httpx.
 
 PUBLIC = [
     *("overlap", "auto", "span", "generate"),
-    *("cloze-frequency", "cloze-sliding", "cloze-distance", "memn2n"),
+    *("cloze-frequency", "cloze-sliding", "cloze-distance", "memn2n", "memnn"),
 ]
 
 

@@ -39,7 +39,14 @@ class MemNNTask:
         epochs = run.epochs or (_NONLINEAR_EPOCHS if "nl" in options else _EPOCHS)
         self.settings: Mapping[str, Any] = {
             "system": "@".join(filter(None, [NAME, ",".join(run.options)])),
-            **{"seed": run.seed, "epochs": epochs, "batch": _BATCH, "rate": _RATE, "width": _WIDTH},
+            **{
+                "trained_on": run.trained_on,
+                "seed": run.seed,
+                "epochs": epochs,
+                "batch": _BATCH,
+                "rate": _RATE,
+                "width": _WIDTH,
+            },
         }
         self.data = {"babi": (sum(map(len, run.stories.values())), 0)}
         self.device = pick_device()
