@@ -167,7 +167,9 @@ class Reproduction:
                 one = replace(one, scores={kind: questions}, intervals={})
             found.append(one)
         measured = together(Measured(row, ours, self._command(row, ours, ours.setting)), found)
-        return replace(measured, scores=measured.scores | mean_of_kinds(measured.scores, self.table))
+        # A mean of accuracies, and not of numbers of questions.
+        mean = {} if ours.sizes else mean_of_kinds(measured.scores, self.table)
+        return replace(measured, scores=measured.scores | mean)
 
     def _missing(self, ours: Ours) -> str | None:
         """What the row wants before it can be measured, whatever the data."""

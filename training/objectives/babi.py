@@ -53,8 +53,9 @@ class BabiSettings:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a command left: their files, and the seconds that each took."""
+    """The models that a command left in a folder: their files, and the seconds that each took."""
 
+    out: Path
     weights: tuple[Path, ...]
     seconds: tuple[float, ...]
 
@@ -64,8 +65,9 @@ class Models:
 
     def lines(self) -> Iterator[str]:
         """For people."""
-        for path, seconds in zip(self.weights, self.seconds, strict=True):
-            yield f"{path}: {path.stat().st_size:,} bytes, {seconds:.0f} s"
+        size = sum(path.stat().st_size for path in self.weights)
+        models = "1 model" if len(self.weights) == 1 else f"{len(self.weights)} models"
+        yield f"{self.weights[0].name} in {self.out}: {models}, {size:,} bytes, {sum(self.seconds):.0f} s"
 
 
 def train(run: Invocation, settings: BabiSettings, *, task: Tasks = "1-20", workers: Workers = 1) -> Outcome:
@@ -107,7 +109,7 @@ def train(run: Invocation, settings: BabiSettings, *, task: Tasks = "1-20", work
     weights = tuple(one.out / name for one, (name, _) in zip(runs, found, strict=True))
     if together:
         _write_card(weights[0], runs[0], run.command, settings, found[0][1])
-    return Models(weights, tuple(seconds for _, seconds in found))
+    return Models(run.out, weights, tuple(seconds for _, seconds in found))
 
 
 def _learn(
