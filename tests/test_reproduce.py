@@ -161,7 +161,7 @@ def test_a_paper_without_tables_of_systems_is_refused_with_those_that_have_some(
     paper: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["reproduce", paper, "--table", "5", "--data", "x"]) == 2
-    assert f"unknown paper '{paper}'; choose from cbt, cnn, narrativeqa" in capsys.readouterr().err
+    assert f"unknown paper '{paper}'; choose from babi, cbt, cnn, narrativeqa" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["readers", "retrievers"])
