@@ -20,6 +20,7 @@ from answering.open_books import manifests
 from indexing.characters import characters, find_names, known_names
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
+from indexing.manifest import Manifest
 from indexing.tagged_book import Name
 from readers import spec_of
 from service import problems
@@ -148,6 +149,13 @@ class Service:
             request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
         )
         return searched
+
+    def manifests(self) -> list[Manifest]:
+        """What every book says about itself whose index is whole; the log has the others."""
+        read, damaged = manifests(self.qa.store)
+        for error in damaged:
+            log.error("%s", error)
+        return read
 
     async def characters(self, book_id: str, before: str | None) -> list[CharacterOut]:
         """Who is in a book; one book at a time is read for it, and what was found is kept."""

@@ -14,6 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from service import page, problems
 from service.access import middleware as access
 from service.answering_service import Service
+from service.assistants import completions, openai_errors
 from service.endpoints import router
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
@@ -65,6 +66,7 @@ def create_app(
     app.state.listens_warm = listens_warm
     app.include_router(router)
     app.include_router(ingestion.router)
+    app.include_router(completions.router)
     page.install(app)
     problems.install(app)
     access.install(app, settings)
@@ -76,7 +78,7 @@ def create_app(
             schema = get_openapi(
                 title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=None
             )
-            app.openapi_schema = access.describe(problems.document_media_type(schema))
+            app.openapi_schema = openai_errors.describe(access.describe(problems.document_media_type(schema)))
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
