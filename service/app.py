@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from service import page, problems
 from service.access import middleware as access
 from service.answering_service import Service
-from service.assistants import completions, openai_errors
+from service.assistants import completions, mcp_route, openai_errors
 from service.endpoints import router
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
@@ -35,7 +35,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await warming
     try:
         with on_stop_signal(ingester.close):
-            yield
+            async with mcp_route.running(app):
+                yield
     finally:
         ingester.close()
         await asyncio.to_thread(ingester.indexer.close)
@@ -67,6 +68,7 @@ def create_app(
     app.include_router(router)
     app.include_router(ingestion.router)
     app.include_router(completions.router)
+    mcp_route.install(app, service)
     page.install(app)
     problems.install(app)
     access.install(app, settings)

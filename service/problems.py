@@ -34,6 +34,7 @@ MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # as nginx has it
 _RETRY_AFTER_S = 2  # where the error does not know better
 MOST_CULPRITS = 20  # of the things wrong with a request that are reported
+_SCHEMA = "#/components/schemas/Problem"
 _NAMELESS = "about:blank"  # the status says it all
 _LONGEST_STEP = 100  # characters of a pointer's, which a client may have made up
 
@@ -121,17 +122,18 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def documented(status: int) -> dict[str, Any]:
     """One such response as the finished OpenAPI has it."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    content = {MEDIA_TYPE: {"schema": {"$ref": _SCHEMA}}}
     return {"description": HTTPStatus(status).phrase, "content": content}
 
 
 def document_media_type(schema: dict[str, Any]) -> dict[str, Any]:
     """The OpenAPI ``schema`` with the media type that problems really have, changed in place."""
+    ours = {"schema": {"$ref": _SCHEMA}}
     for path in schema.get("paths", {}).values():
         for operation in path.values():
-            for status, response in operation["responses"].items():
+            for response in operation["responses"].values():
                 content = response.get("content", {})
-                if int(status) >= 400 and "application/json" in content:
+                if content.get("application/json") == ours:
                     content[MEDIA_TYPE] = content.pop("application/json")
     return schema
 
