@@ -44,6 +44,10 @@ class MissingMcp(Refused):
     kind = "missing-extra"
 
 
+class UnknownResource(StoryQAError):
+    """An address of none of the resources."""
+
+
 def server_of(service: Service) -> Server[Any]:
     """The server over the books of ``service``, without a transport; raises ``MissingMcp``."""
     try:
@@ -151,10 +155,6 @@ async def _resource(service: Service, uri: str) -> types.TextResourceContents:
     passage = await BookTools(service).passage(asked, int(match["number"]))
     place = passage.model_dump(include={"start", "end", "chapter"})
     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=passage.text, _meta=place)
-
-
-class UnknownResource(StoryQAError):
-    """An address of none of the resources."""
 
 
 def _failed(said: str) -> types.CallToolResult:
