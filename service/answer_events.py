@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from answering.book_qa import Searched
-from service.problems import problem_of
+from service.problems import Problem, problem_of
 from service.schemas import AnswerResponse, SearchResponse
 from text.errors import StoryQAError
 
@@ -20,10 +20,43 @@ _KEEP_ALIVE_S = 15.0
 _HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep the first event until the last has come
 
 
-class AnswerEvents:
-    """The events of one question; lives in the event loop that made it."""
+class EventForm(Protocol):
+    """How the steps of an answer are written as server-sent events, each as none, one or several."""
 
-    def __init__(self) -> None:
+    def found(self, searched: Searched) -> str:
+        """The passages that will be read."""
+        ...
+
+    def answer(self, answer: AnswerResponse) -> str:
+        """The answer, with which the stream ends."""
+        ...
+
+    def problem(self, problem: Problem) -> str:
+        """Why there is none, with which the stream ends."""
+        ...
+
+
+class NamedEvents:
+    """One event a step, named by it, with what the call that gives the same alone would answer."""
+
+    def found(self, searched: Searched) -> str:
+        """See ``EventForm``."""
+        return _event("found", SearchResponse.of(searched))
+
+    def answer(self, answer: AnswerResponse) -> str:
+        """See ``EventForm``."""
+        return _event("answer", answer)
+
+    def problem(self, problem: Problem) -> str:
+        """See ``EventForm``."""
+        return _event("problem", problem)
+
+
+class AnswerEvents:
+    """The events of one question in a ``form``; lives in the event loop that made it."""
+
+    def __init__(self, form: EventForm) -> None:
+        self._form = form
         self._loop = asyncio.get_running_loop()
         self._found: asyncio.Future[Searched] = self._loop.create_future()
 
@@ -51,15 +84,15 @@ class AnswerEvents:
     async def _events(self, working: asyncio.Future[AnswerResponse]) -> AsyncIterator[str]:
         try:
             if self._found.done():
-                yield _event("found", SearchResponse.of(self._found.result()))
+                yield self._form.found(self._found.result())
             while not (await asyncio.wait([working], timeout=_KEEP_ALIVE_S))[0]:
                 yield ": still at it\n\n"  # by which proxies know that we live
             try:
                 answer = working.result()
             except StoryQAError as error:
-                yield _event("problem", problem_of(error))
+                yield self._form.problem(problem_of(error))
             else:
-                yield _event("answer", answer)
+                yield self._form.answer(answer)
         finally:
             working.cancel()
 

@@ -20,6 +20,7 @@ from answering.open_books import manifests
 from indexing.characters import characters, find_names, known_names
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
+from indexing.manifest import Manifest
 from indexing.tagged_book import Name
 from readers import spec_of
 from service import problems
@@ -123,7 +124,7 @@ class Service:
         return tasks
 
     async def answers(
-        self, request: Request, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
+        self, request: Request | None, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
     ) -> list[AnswerResponse]:
         """The answers to what was ``asked``, in time; see ``in_time``."""
         known = len(asked) == 1 and self.ask(asked[0]) in self.batcher.cache
@@ -134,7 +135,10 @@ class Service:
         return [AnswerResponse.of(cited) for cited in answers]
 
     async def answer(
-        self, request: Request, asked: AnswerRequest, on_found: Callable[[Searched], None] | None = None
+        self,
+        request: Request | None,
+        asked: AnswerRequest,
+        on_found: Callable[[Searched], None] | None = None,
     ) -> AnswerResponse:
         """The answer to what was ``asked``, likewise; ``on_found`` as a ``Task`` has it."""
         [response] = await self.answers(
@@ -142,12 +146,19 @@ class Service:
         )
         return response
 
-    async def found(self, request: Request, asked: SearchRequest) -> Searched:
+    async def found(self, request: Request | None, asked: SearchRequest) -> Searched:
         """What is found for what was ``asked``, in time; see ``in_time``."""
         [searched] = await self.in_time(
             request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
         )
         return searched
+
+    def manifests(self) -> list[Manifest]:
+        """What every book says about itself whose index is whole; the log has the others."""
+        read, damaged = manifests(self.qa.store)
+        for error in damaged:
+            log.error("%s", error)
+        return read
 
     async def characters(self, book_id: str, before: str | None) -> list[CharacterOut]:
         """Who is in a book; one book at a time is read for it, and what was found is kept."""
@@ -169,14 +180,15 @@ class Service:
 
     async def in_time(
         self,
-        request: Request,
+        request: Request | None,
         keys: Sequence[BatchKey],
         make: Callable[[], Sequence[Task]],
         do: Callable[[Sequence[Task]], Awaitable[Result]],
     ) -> Result:
         """What ``do`` makes of what ``make`` makes in a thread: while the client waits, before the deadline.
 
-        ``keys`` are those of the tasks that will need room. Raises ``Overloaded``, ``ClientDisconnected`` and
+        ``request`` is whose client it is; None where whoever calls is cancelled when it goes. ``keys`` are
+        those of the tasks that will need room. Raises ``Overloaded``, ``ClientDisconnected`` and
         ``DeadlinePassed``. The body must have been read.
         """
 
@@ -188,7 +200,7 @@ class Service:
                 self.note(request, tasks)
                 return await do(tasks)
 
-        return await run_while_connected(request, work())
+        return await (work() if request is None else run_while_connected(request, work()))
 
     def _key(self, work: str, asked: SearchRequest, reader: str | None = "") -> BatchKey:
         settings = self.settings
@@ -196,7 +208,10 @@ class Service:
             work, asked.retriever or settings.retriever, settings.reader if reader is None else reader
         )
 
-    def note(self, request: Request, tasks: Sequence[Task]) -> None:
+    def note(self, request: Request | None, tasks: Sequence[Task]) -> None:
         """Have the log tell what was asked, where the settings want it."""
-        if self.settings.log_questions:
-            request.state.logged = {"questions": [one.ask.question for one in tasks]}
+        questions = [one.ask.question for one in tasks]
+        if self.settings.log_questions and request is None:
+            log.info("asked: %s", "; ".join(questions), extra={"questions": questions})
+        elif self.settings.log_questions and request is not None:
+            request.state.logged = {"questions": questions}

@@ -14,6 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from service import page, problems
 from service.access import middleware as access
 from service.answering_service import Service
+from service.assistants import completions, mcp_route, openai_errors
 from service.endpoints import router
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
@@ -34,7 +35,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await warming
     try:
         with on_stop_signal(ingester.close):
-            yield
+            async with mcp_route.running(app):
+                yield
     finally:
         ingester.close()
         await asyncio.to_thread(ingester.indexer.close)
@@ -65,6 +67,8 @@ def create_app(
     app.state.listens_warm = listens_warm
     app.include_router(router)
     app.include_router(ingestion.router)
+    app.include_router(completions.router)
+    mcp_route.install(app, service)
     page.install(app)
     problems.install(app)
     access.install(app, settings)
@@ -76,7 +80,7 @@ def create_app(
             schema = get_openapi(
                 title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=None
             )
-            app.openapi_schema = access.describe(problems.document_media_type(schema))
+            app.openapi_schema = openai_errors.describe(access.describe(problems.document_media_type(schema)))
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexing.errors import is_full
-from service.commands import demo, index, keys, library, listing, models, questions, serving
+from service.commands import assistant, demo, index, keys, library, listing, models, questions, serving
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ for _command in (
     listing.readers,
     listing.retrievers,
     serving.serve,
+    assistant.mcp,
     demo.demo,
 ):
     app.command()(_command)

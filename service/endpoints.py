@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi.responses import Response
 
 from answering.ask import BadRequest
-from answering.open_books import manifests
 from service import answer_events, problems
 from service.answering_service import Service
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
@@ -25,8 +23,6 @@ from service.schemas import (
     Version,
 )
 from service.version import installed_version
-
-log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=JsonRoute)
 
@@ -55,7 +51,7 @@ async def answer(asked: AnswerRequest, request: Request, service: TheService) ->
     then `answer`, or `problem` where it fails from there on.
     """
     if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
-        events = answer_events.AnswerEvents()
+        events = answer_events.AnswerEvents(answer_events.NamedEvents())
         return await events.response(service.answer(request, asked, events.on_found))
     return await service.answer(request, asked)
 
@@ -79,10 +75,7 @@ async def search(asked: SearchRequest, request: Request, service: TheService) ->
 @router.get("/books", responses=problems.responses(500), tags=["books"])
 def books(service: TheService) -> list[BookOut]:
     """Every book in the store whose index is whole."""
-    read, damaged = manifests(service.qa.store)
-    for error in damaged:
-        log.error("%s", error)
-    return [BookOut.of(manifest) for manifest in read]
+    return [BookOut.of(manifest) for manifest in service.manifests()]
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])

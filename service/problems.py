@@ -13,12 +13,14 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from answering.ask import BadRequest
 from encoders.tagging import MissingTagger
 from indexing.errors import UnknownBook, is_full
 from readers.errors import EndpointError
 from readers.reading import NeedsReferences
+from service.assistants import openai_errors
 from service.http_errors import Refused
 from service.load.batching import DeadlinePassed
 from service.load.cancellation import ClientDisconnected
@@ -32,6 +34,8 @@ MEDIA_TYPE = "application/problem+json"
 CLIENT_GONE = 499  # as nginx has it
 _RETRY_AFTER_S = 2  # where the error does not know better
 MOST_CULPRITS = 20  # of the things wrong with a request that are reported
+_SCHEMA = "#/components/schemas/Problem"
+_NAMELESS = "about:blank"  # the status says it all
 _LONGEST_STEP = 100  # characters of a pointer's, which a client may have made up
 
 
@@ -82,7 +86,7 @@ class Problem(BaseModel):
 
 
 class ProblemResponse(Response):
-    """A problem as a response."""
+    """A problem as a response; where the callers expect OpenAI's errors, it is sent as one of those."""
 
     media_type = MEDIA_TYPE
 
@@ -90,6 +94,25 @@ class ProblemResponse(Response):
         # ASCII: a detail may quote half a surrogate pair, which has no UTF-8.
         content = json.dumps(problem.model_dump(exclude_none=True)).encode("ascii")
         super().__init__(content, problem.status, headers)
+        self._openai = openai_errors.response(openai_error_of(problem), problem.status, headers or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        if openai_errors.is_expected(scope["path"]):
+            await self._openai(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
+def openai_error_of(problem: Problem) -> openai_errors.OpenAIError:
+    """The same in OpenAI's form."""
+    pointer = problem.errors[0].pointer if problem.errors else ""
+    kind = (
+        problem.type.rpartition(":")[2]
+        if problem.type != _NAMELESS
+        else problem.title.lower().replace(" ", "-")
+    )
+    return openai_errors.error_of(problem.status, kind, problem.detail, pointer)
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -99,17 +122,18 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def documented(status: int) -> dict[str, Any]:
     """One such response as the finished OpenAPI has it."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    content = {MEDIA_TYPE: {"schema": {"$ref": _SCHEMA}}}
     return {"description": HTTPStatus(status).phrase, "content": content}
 
 
 def document_media_type(schema: dict[str, Any]) -> dict[str, Any]:
     """The OpenAPI ``schema`` with the media type that problems really have, changed in place."""
+    ours = {"schema": {"$ref": _SCHEMA}}
     for path in schema.get("paths", {}).values():
         for operation in path.values():
-            for status, response in operation["responses"].items():
+            for response in operation["responses"].values():
                 content = response.get("content", {})
-                if int(status) >= 400 and "application/json" in content:
+                if content.get("application/json") == ours:
                     content[MEDIA_TYPE] = content.pop("application/json")
     return schema
 
@@ -122,7 +146,7 @@ def install(app: FastAPI) -> None:
 
 
 def _problem(status: int, detail: str, kind: str | None = None, **more: Any) -> Problem:
-    name = f"urn:storyqa:problem:{kind}" if kind else "about:blank"
+    name = f"urn:storyqa:problem:{kind}" if kind else _NAMELESS
     return Problem(type=name, title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
 
 

@@ -40,6 +40,18 @@ _CANDIDATE = {
     "also": [],
     "chain": [],
 }
+ANSWERED = {
+    "answer": "under the stone",
+    "confidence": 0.81,
+    "answerable": True,
+    "verdict": "answer",
+    "evidence": _EVIDENCE,
+    "note": None,
+    "candidates": [_CANDIDATE],
+    "passages": [_PASSAGE],
+    "versions": _VERSIONS | {"reader": "span"},
+    "timings_ms": {"search": 2.1, "rerank": 31.0, "read": 17.0, "cite": 0.2, "total": 50.3},
+}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
@@ -137,20 +149,7 @@ class PassageOut(BaseModel):
 class AnswerResponse(BaseModel):
     """An answer and where in the book it stands."""
 
-    model_config = example(
-        {
-            "answer": "under the stone",
-            "confidence": 0.81,
-            "answerable": True,
-            "verdict": "answer",
-            "evidence": _EVIDENCE,
-            "note": None,
-            "candidates": [_CANDIDATE],
-            "passages": [_PASSAGE],
-            "versions": _VERSIONS | {"reader": "span"},
-            "timings_ms": {"search": 2.1, "rerank": 31.0, "read": 17.0, "cite": 0.2, "total": 50.3},
-        }
-    )
+    model_config = example(ANSWERED)
 
     answer: str = Field(
         description="Empty where there was nothing to read, or the reader cannot answer such a question."

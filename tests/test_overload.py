@@ -91,6 +91,11 @@ def test_where_the_queue_is_full_a_question_is_refused_and_told_when_to_come_aga
             response = service.client.post(path, json=body)
             assert problem(response, 503)["type"] == "urn:storyqa:problem:overloaded"
             assert int(response.headers["retry-after"]) >= 1
+        messages = [{"role": "user", "content": ASKED[4]["question"]}]
+        chat = {"model": "clock", "messages": messages}
+        response = service.client.post("/v1/chat/completions", json=chat)
+        assert (response.status_code, response.json()["error"]["code"]) == (503, "overloaded")
+        assert int(response.headers["retry-after"]) >= 1
         service.gate.set()
         assert [one.result().status_code for one in asked] == [200, 200, 200]
         assert service.client.post("/answer", json=ASKED[3]).status_code == 200

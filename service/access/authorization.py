@@ -22,7 +22,7 @@ PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz", "/version", "/docs", "/ope
 PUBLIC_FOLDERS = ("/page/",)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # What is asked with POST because questions are long; everything else that is no GET changes something.
-_READING_POSTS = frozenset({"/answer", "/answers", "/search"})
+_READING_POSTS = frozenset({"/answer", "/answers", "/search", "/v1/chat/completions", "/mcp"})
 
 
 class Unauthorized(Refused):

@@ -1,0 +1,204 @@
+"""What assistants can do with the books: tools, each a sentence, what it takes and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, Field, StrictInt
+
+from answering.ask import BadRequest, before_offset
+from answering.citing import chapter_at
+from indexing.book import Chapter
+from indexing.index import BookIndex
+from service.answering_service import Service
+from service.book_schemas import BookOut, ChapterOut, TextOut
+from service.json_bodies import RequestBody
+from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
+
+LONGEST_READ = 20_000  # characters: an assistant has to hold them all
+
+
+class NothingAsked(RequestBody):
+    """No argument at all."""
+
+
+class BookRequest(RequestBody):
+    """A book, as far as it has been read."""
+
+    book_id: BookId
+    before: Before = None
+
+
+class ReadRequest(BookRequest):
+    """A stretch of a book, or a chapter."""
+
+    chapter: str | None = Field(
+        default=None, max_length=1000, description="A chapter's title, in place of start and end."
+    )
+    start: StrictInt | None = Field(
+        default=None, ge=0, description="The first character; the book's first if left out."
+    )
+    end: StrictInt | None = Field(default=None, ge=1, description="One past the last.")
+
+
+class BookList(BaseModel):
+    """Every book that can be asked."""
+
+    books: list[BookOut]
+
+
+class ChapterList(BaseModel):
+    """The chapters of a book; the last may go on behind the limit."""
+
+    chapters: list[ChapterOut]
+
+
+class ReadOut(TextOut):
+    """A stretch of a book."""
+
+    chapter: str | None = Field(description="The chapter it begins in; null where none is marked.")
+    next_start: int | None = Field(description="Where to read on; null at the end of what was asked for.")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One thing that can be done: ``run`` is given a valid ``asks`` and gives a ``returns``."""
+
+    name: str
+    description: str
+    asks: type[RequestBody]
+    returns: type[BaseModel]
+    run: Callable[[Any], Awaitable[BaseModel]]
+
+
+def tools_of(service: Service) -> dict[str, Tool]:
+    """The tools over the books of ``service``, by their names; they raise ours for what cannot be done."""
+    tools = BookTools(service)
+    limit = "Nothing that stands behind `before` is used or told."
+    return {
+        tool.name: tool
+        for tool in (
+            Tool("books", "List the books that can be asked.", NothingAsked, BookList, tools.books),
+            Tool("chapters", f"List a book's chapters. {limit}", BookRequest, ChapterList, tools.chapters),
+            Tool(
+                "search",
+                f"Find the passages of a book that fit a question, best first, with their places. {limit}",
+                SearchRequest,
+                SearchResponse,
+                tools.search,
+            ),
+            Tool(
+                "ask",
+                "Answer a question from a book and cite the exact place. The verdict `none` means that the "
+                f"book may not say. {limit}",
+                AnswerRequest,
+                AnswerResponse,
+                tools.ask,
+            ),
+            Tool(
+                "read",
+                f"Read a chapter or a stretch of a book, at most {LONGEST_READ:,} characters a call. {limit}",
+                ReadRequest,
+                ReadOut,
+                tools.read,
+            ),
+        )
+    }
+
+
+class BookTools:
+    """The tools' work; questions wait their turn among those of everyone else."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def books(self, asked: NothingAsked) -> BookList:
+        """Every book."""
+        manifests = await run_in_threadpool(self._service.manifests)
+        return BookList(books=[BookOut.of(manifest) for manifest in manifests])
+
+    async def chapters(self, asked: BookRequest) -> ChapterList:
+        """Those whose headings lie before the limit."""
+        index, limit = await self._opened(asked)
+        chapters = [
+            ChapterOut(title=one.title, start=one.start, end=min(one.end, limit))
+            for one in _headed_before(index, limit)
+        ]
+        return ChapterList(chapters=chapters)
+
+    async def search(self, asked: SearchRequest) -> SearchResponse:
+        """As ``POST /search``."""
+        return SearchResponse.of(await self._service.found(None, asked))
+
+    async def ask(self, asked: AnswerRequest) -> AnswerResponse:
+        """As ``POST /answer``."""
+        return await self._service.answer(None, asked)
+
+    async def read(self, asked: ReadRequest) -> ReadOut:
+        """The text up to the limit, however far more was asked for."""
+        index, limit = await self._opened(asked)
+        start, end = _bounds(asked, index, limit)
+        last = min(end, limit, start + LONGEST_READ)
+        return ReadOut(
+            start=start,
+            end=last,
+            text=index.text(start, last),
+            chapter=chapter_at(_headed_before(index, limit), start),
+            next_start=last if last < min(end, limit) else None,
+        )
+
+    async def passage(self, asked: BookRequest, number: int) -> ReadOut:
+        """The whole passage of that number, where it lies before the limit."""
+        index, limit = await self._opened(asked)
+        readable = [one for one in index.passages if one.end <= limit]
+        if not 0 <= number < len(readable):
+            raise BadRequest(
+                "passage",
+                f"{asked.book_id!r} has no passage {number} up to there; wanted 0 to {len(readable) - 1}",
+            )
+        passage = readable[number]
+        return ReadOut(
+            start=passage.start,
+            end=passage.end,
+            text=index.text(passage.start, passage.end),
+            chapter=chapter_at(_headed_before(index, limit), passage.start),
+            next_start=None,
+        )
+
+    async def _opened(self, asked: BookRequest) -> tuple[BookIndex, int]:
+        """The book, and the character that nothing may be told from on."""
+        index = await run_in_threadpool(self._service.qa.open, asked.book_id)
+        limit = before_offset(asked.before, index.characters)
+        return index, index.characters if limit is None else min(limit, index.characters)
+
+
+def _headed_before(index: BookIndex, limit: int) -> list[Chapter]:
+    # A title is told whole: one that the limit cuts is not told.
+    return [one for one in index.chapters if one.start + len(one.title) <= limit]
+
+
+def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]:
+    """What is to be read, whether or not all of it may be told."""
+    if asked.chapter is None:
+        start = asked.start or 0
+        end = index.characters if asked.end is None else min(asked.end, index.characters)
+        if not start < min(end, limit):
+            raise BadRequest(
+                "start", f"start {start} and end {end} bound nothing up to {limit}, as far as may be read"
+            )
+        return start, end
+    if asked.start is not None or asked.end is not None:
+        raise BadRequest("chapter", "give a chapter, or start and end, not both")
+    named = " ".join(asked.chapter.split()).casefold()
+    readable = _headed_before(index, limit)
+    for chapter in readable:
+        if " ".join(chapter.title.split()).casefold() == named:
+            return chapter.start, chapter.end
+    raise BadRequest(
+        "chapter",
+        f"no chapter that begins up to there is called {asked.chapter[:100]!r}; the tool chapters lists "
+        f"{len(readable)}",
+    )

@@ -1,0 +1,231 @@
+"""What goes over OpenAI's calls: a book is a model, the last message of the user the question."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_validator
+
+from answering.ask import MOST_PASSAGES, BadRequest, check_question
+from indexing.manifest import Manifest
+from service.json_bodies import RequestBody
+from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, Before, EvidenceOut, example
+
+_MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}
+_MODEL: dict[str, JsonValue] = {
+    "id": "the-bell",
+    "object": "model",
+    "created": 1769860800,
+    "owned_by": "storyqa",
+    "title": "The Bell",
+}
+_CITATION = {
+    "start_index": 0,
+    "end_index": 15,
+    "title": "The Bell: III. The Bell Rope",
+    "url": "http://127.0.0.1:8000/books/the-bell/text?start=10412&end=10427",
+    "book_id": "the-bell",
+    "start": 10412,
+    "end": 10427,
+    "quote": "under the stone",
+    "sentence": "She had hidden the key under the stone by the well.",
+    "chapter": "III. The Bell Rope",
+    "passage": 9,
+    "percent": 21.4,
+}
+_COMPLETION = {
+    "id": "chatcmpl-0e1c",
+    "object": "chat.completion",
+    "created": 1769860800,
+    "model": "the-bell",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "under the stone",
+                "refusal": None,
+                "annotations": [{"type": "url_citation", "url_citation": _CITATION}],
+            },
+            "finish_reason": "stop",
+            "logprobs": None,
+        }
+    ],
+    "storyqa": ANSWERED,
+}
+
+
+class ContentPart(BaseModel):
+    """A part of a message; those that are no text are passed over."""
+
+    type: str = Field(max_length=100)
+    text: str | None = None
+
+
+class ChatMessage(BaseModel):
+    """A message of the conversation."""
+
+    role: str = Field(max_length=100)
+    content: str | list[ContentPart] | None = None
+
+    @property
+    def text(self) -> str:
+        """What the message says."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.type == "text" and part.text)
+        return self.content or ""
+
+
+class CompletionRequest(RequestBody):
+    """A conversation whose last question is to be answered from a book.
+
+    What else OpenAI's call takes, such as `temperature`, is taken and changes nothing.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"model": "the-bell", "messages": [_MESSAGE], "before": "40%"}]}
+    )
+
+    model: Annotated[str, Field(max_length=200, description="A book's id, as `GET /v1/models` lists it.")]
+    messages: list[ChatMessage] = Field(
+        min_length=1, description="The last of the user's is the question; those before it are not read."
+    )
+    stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
+    before: Before = None
+    k: StrictInt = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
+    retriever: str | None = Field(
+        default=None, max_length=200, description="The server's own choice where left out."
+    )
+    reader: str | None = Field(
+        default=None, max_length=200, description="The server's own choice where left out."
+    )
+
+    @field_validator("messages")
+    @classmethod
+    def _ends_in_a_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
+        try:
+            check_question(_question(messages))
+        except BadRequest as error:
+            raise ValueError(f"the last message of the user is the question: {error}") from error
+        return messages
+
+    def asked(self) -> AnswerRequest:
+        """The same as `POST /answer` takes it."""
+        return AnswerRequest(
+            book_id=self.model,
+            question=_question(self.messages),
+            k=self.k,
+            retriever=self.retriever,
+            reader=self.reader,
+            before=self.before,
+        )
+
+
+def _question(messages: list[ChatMessage]) -> str:
+    return next((one.text for one in reversed(messages) if one.role == "user"), "")
+
+
+class Citation(BaseModel):
+    """A place in the book that the answer rests on; its offsets are Unicode code points, half-open."""
+
+    start_index: int = Field(description="Where in the message the cited words begin.")
+    end_index: int = Field(description="One past where they end.")
+    title: str = Field(description="The book's title, and the chapter where one is marked.")
+    url: str = Field(description="Where this service has the cited text.")
+    book_id: str
+    start: int = Field(description="Where in the book the quoted text begins.")
+    end: int
+    quote: str = Field(description="Exactly the book's text from `start` to `end`.")
+    sentence: str = Field(description="The sentence it stands in, exactly as in the book.")
+    chapter: str | None
+    passage: int
+    percent: float = Field(description="How far into the book it is, 0 to 100.")
+
+    @classmethod
+    def of(
+        cls, place: EvidenceOut, words: tuple[int, int], book_id: str, book_title: str, url: str
+    ) -> Citation:
+        """The citation of ``place`` for the characters ``words`` of the message."""
+        return cls(
+            start_index=words[0],
+            end_index=words[1],
+            title=book_title if place.chapter is None else f"{book_title}: {place.chapter}",
+            url=url,
+            book_id=book_id,
+            start=place.start,
+            end=place.end,
+            quote=place.text,
+            sentence=place.sentence,
+            chapter=place.chapter,
+            passage=place.passage,
+            percent=place.percent,
+        )
+
+
+class Annotation(BaseModel):
+    """A citation in OpenAI's form."""
+
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: Citation
+
+
+class AssistantMessage(BaseModel):
+    """The answer, and the places that it rests on."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+    annotations: list[Annotation]
+
+
+class Choice(BaseModel):
+    """The one answer."""
+
+    index: int = 0
+    message: AssistantMessage
+    finish_reason: Literal["stop"] = "stop"
+    logprobs: None = None
+
+
+class Completion(BaseModel):
+    """An answer in OpenAI's form. There is no `usage`: a book is read, and nothing is billed by tokens."""
+
+    model_config = example(_COMPLETION)
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    storyqa: AnswerResponse = Field(description="What `POST /answer` would answer.")
+
+
+class ModelOut(BaseModel):
+    """A book as a model."""
+
+    model_config = example(_MODEL)
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = Field(description="When it was indexed, in seconds since 1970.")
+    owned_by: Literal["storyqa"] = "storyqa"
+    title: str = Field(description="The book's title.")
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> ModelOut:
+        """The model that one build is."""
+        return cls(
+            id=manifest.id,
+            created=round(datetime.fromisoformat(manifest.built_at).timestamp()),
+            title=manifest.title,
+        )
+
+
+class ModelList(BaseModel):
+    """All books as models."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"object": "list", "data": [_MODEL]}]})
+
+    object: Literal["list"] = "list"
+    data: list[ModelOut]

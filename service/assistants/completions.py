@@ -1,0 +1,72 @@
+"""OpenAI's calls over the books: programs that talk with a language model can talk with a book."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from service import answer_events, problems
+from service.assistants.completion_form import CompletionForm
+from service.assistants.completion_schemas import Completion, CompletionRequest, ModelList, ModelOut
+from service.assistants.openai_errors import OpenAIError
+from service.endpoints import TheService
+from service.json_bodies import JsonRoute
+
+router = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["OpenAI"])
+
+_STREAMED = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {
+            "type": "string",
+            "description": "A `chat.completion.chunk`, an error where it fails from there on, or `[DONE]`.",
+        }
+    },
+}
+
+
+def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: one | {"model": OpenAIError} for status, one in problems.responses(*statuses).items()}
+
+
+@router.get("/models", responses=_failures(500))
+def models(service: TheService) -> ModelList:
+    """Every book as a model of OpenAI's calls."""
+    return ModelList(data=[ModelOut.of(manifest) for manifest in service.manifests()])
+
+
+@router.get("/models/{model}", responses=_failures(404, 422, 500))
+def model(model: str, service: TheService) -> ModelOut:
+    """One book as a model."""
+    return ModelOut.of(service.qa.store.manifest(model))
+
+
+@router.post(
+    "/chat/completions",
+    response_model=Completion,
+    responses=_failures(400, 404, 422, 500, 502, 503, 504)
+    | {200: {"content": {answer_events.MEDIA_TYPE: {"schema": _STREAMED}}}},
+)
+async def chat_completions(
+    asked: CompletionRequest, request: Request, service: TheService
+) -> Completion | Response:
+    """Answer the last question of a conversation and cite the places in the book.
+
+    With `stream` the answer comes in server-sent events: its words, then the annotations, then `[DONE]`.
+    """
+    manifest = await run_in_threadpool(service.qa.store.manifest, asked.model)
+    form = CompletionForm(manifest.id, manifest.title, _origin(request))
+    if asked.stream:
+        events = answer_events.AnswerEvents(form)
+        return await events.response(service.answer(request, asked.asked(), events.on_found))
+    return form.completion(await service.answer(request, asked.asked()))
+
+
+def _origin(request: Request) -> str:
+    """The address at which the caller has found this service."""
+    host = request.headers.get("host", "localhost")
+    return f"{request.scope['scheme']}://{host}{request.scope.get('root_path', '')}"
