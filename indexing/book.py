@@ -38,7 +38,8 @@ class Passage:
 class Book:
     """A book whose ``text`` is final; every offset anywhere points into it.
 
-    ``source`` is where it was read from (a path, an address or ``gutenberg:ID``).
+    ``source`` is where it was read from (a path, an address or ``gutenberg:ID``), ``author``
+    who its file says wrote it.
     """
 
     id: str
@@ -46,3 +47,4 @@ class Book:
     text: str
     source: str
     chapters: tuple[Chapter, ...] = ()
+    author: str | None = None

@@ -84,6 +84,7 @@ class Manifest:
     files: Mapping[str, FileRecord]
     built_at: str
     build_seconds: float
+    author: str | None = None
 
     @property
     def version(self) -> str:
@@ -131,6 +132,9 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         "encoder": encoder_hash,
         "windows": [WINDOW_WORDS, WINDOW_STEP],
     }
+    # What older builds did not know is left out where there is none: their keys are as they were.
+    if book.author is not None:
+        content["author"] = book.author
     return _digest(content)
 
 

@@ -98,15 +98,15 @@ def test_machines_are_told_of_files_that_are_passed_over(
 
 
 @pytest.mark.parametrize("first", ["[Content_Types].xml", "mimetype"])
-def test_who_has_a_document_of_an_office_program_is_told_to_save_it_as_text(
+def test_who_has_a_table_or_slides_of_an_office_program_is_told_to_save_them_as_text(
     tmp_path: Path, first: str
 ) -> None:
-    path = tmp_path / "gull.docx"
+    path = tmp_path / "gull.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(first, "application/vnd.oasis.opendocument.text")
-        archive.writestr("word/document.xml", "<document/>")
-    with pytest.raises(SourceError, match=r"save it as text \(\.txt\)"):
-        media_of("gull.docx", path.read_bytes())
+        archive.writestr(first, "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(SourceError, match=r"save it as DOCX or as text \(\.txt\)"):
+        media_of("gull.xlsx", path.read_bytes())
 
 
 @pytest.mark.shipped

@@ -66,8 +66,8 @@ def test_id_and_title_may_be_given_and_an_id_must_be_a_slug() -> None:
         ("gull.doc", b"\xd0\xcf\x11\xe0gull", "Word"),
         ("gull.txt.gz", b"\x1f\x8bgull", "gzip"),
         ("gull.mobi", b"g" * 60 + b"BOOKMOBI" + b"g" * 40, "Kindle"),
-        ("gull.zip", b"PK\x03\x04gull", "no EPUB"),
-        ("gull.epub", b"gull", "named an EPUB"),
+        ("gull.zip", b"PK\x03\x04gull", "no book"),
+        ("gull.epub", b"gull", "named EPUB"),
     ],
 )
 def test_what_is_no_book_is_refused_by_name_with_what_is_wrong(name: str, data: bytes, said: str) -> None:
