@@ -85,6 +85,12 @@ RTF = (
     "\\v0", "\\ansicpg932", "\\ansicpg9", "\\~", "\\-", "\\\n", "\n", " ", "a", "word ", "9", "-1", "\x81",
     "CHAPTER I",
 )  # fmt: skip
+PDF = (
+    "BT ", "ET ", "/F1 12 Tf ", "(a) Tj ", "(-) Tj ", "(CHAPTER I) Tj ", "(12) Tj ", "0 -14 Td ", "9 9 Td ",
+    "1 0 0 1 50 700 Tm ", "T* ", "14 TL ", "q ", "Q ", "0 0 9 9 re ", "f ", "[(a) 9 (b)] TJ ", "(", ")",
+    "<61> Tj ", "9 ",
+    "-9999999 ", "/F2 0 Tf ", "BI ID EI ", "\n", " ", "(word ) Tj ", "0.001 0 0 0.001 0 0 cm ",
+)  # fmt: skip
 JSON = (
     "[", "]", "{", "}", '"', '"a"', ":", ",", "1", "9", "-", "e", ".", "null", "true", "\\", "\\ud800",
     "NaN", " ",
@@ -191,6 +197,29 @@ def _fb2(text: str) -> None:
     _book("hostile.fb2", data.encode("utf-8", "surrogatepass"))
 
 
+def pdf(content: str) -> bytes:
+    """A PDF of one page with a line of text and what the operators of ``content`` draw."""
+    stream = f"BT /F1 12 Tf 50 700 Td (The gull sat on the weir.) Tj ET {content}".encode(
+        "latin-1", "replace"
+    )
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Times-Roman>>",
+    )
+    return (
+        b"%PDF-1.4\n"
+        + b"".join(b"%d 0 obj%s\nendobj\n" % (number, each) for number, each in enumerate(objects, 1))
+        + b"trailer<</Root 1 0 R/Size 6>>\n%%EOF"
+    )
+
+
+def _pdf(text: str) -> None:
+    _book("hostile.pdf", pdf(text))
+
+
 def _markdown(text: str) -> None:
     _book("hostile.md", text.encode("utf-8", "surrogatepass"))
 
@@ -218,6 +247,7 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "html": _html,
     "epub-package": _epub_package,
     "epub-navigation": _epub_navigation,
+    "pdf": _pdf,
     "docx": _docx,
     "odt": _odt,
     "fb2": _fb2,
@@ -237,6 +267,8 @@ FRAGMENTS = {
     "rtf": RTF,
     "manifest": JSON,
 }
+# PDFium takes more than linear time over many pieces of text on one page.
+UNTIMED = {"pdf": PDF}
 
 KNOWN: dict[str, list[Shape]] = {
     "text": [

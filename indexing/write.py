@@ -90,6 +90,7 @@ def write_build(
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
         build_seconds=round(time.perf_counter() - started, 3),
         author=book.author,
+        pages=book.pages,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):

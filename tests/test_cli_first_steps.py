@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "shelf"
     folder.mkdir()
     (folder / "gull.txt").write_text(PROSE)
-    (folder / "paper.pdf").write_bytes(b"%PDF-1.7 x")
+    (folder / "paper.djvu").write_bytes(b"\x89PNG x")
     (folder / "tale.mobi").write_bytes(b"x" * 60 + b"BOOKMOBI")
     (folder / "untitled").write_text(PROSE)
     (folder / ".hidden").write_text(PROSE)
@@ -79,8 +79,8 @@ def test_files_of_a_folder_that_are_passed_over_are_named_and_why(
     assert run(["index", str(folder), "--store", str(tmp_path / "store")]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("gull: ")
-    pdf, kindle, unnamed = captured.err.splitlines()
-    assert f"{folder / 'paper.pdf'}: passed over: paper.pdf is a PDF" in pdf
+    picture, kindle, unnamed = captured.err.splitlines()
+    assert f"{folder / 'paper.djvu'}: passed over: paper.djvu is a picture" in picture
     assert "Kindle book" in kindle
     assert "name it by itself" in unnamed
     assert run(["index", str(folder / "untitled"), "--store", str(tmp_path / "store"), "--json"]) == 0
@@ -93,7 +93,7 @@ def test_machines_are_told_of_files_that_are_passed_over(
     assert run(["index", str(folder), "--store", str(tmp_path / "store"), "--json"]) == 0
     records = json.loads(capsys.readouterr().out)
     told = {Path(one["name"]).name: one["status"] for one in records}
-    assert told == dict.fromkeys(("paper.pdf", "tale.mobi", "untitled"), "ignored") | {"gull.txt": "built"}
+    assert told == dict.fromkeys(("paper.djvu", "tale.mobi", "untitled"), "ignored") | {"gull.txt": "built"}
     assert all(one["message"] for one in records if one["status"] == "ignored")
 
 

@@ -19,7 +19,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from server import serving
 
-from benchmarks.hostile import FRAGMENTS, KNOWN, Shape, docx, epub, odt, parse, read_bytes, seconds
+from benchmarks.hostile import (
+    FRAGMENTS,
+    KNOWN,
+    UNTIMED,
+    Shape,
+    docx,
+    epub,
+    odt,
+    parse,
+    pdf,
+    read_bytes,
+    seconds,
+)
 from indexing.errors import IndexMismatch
 from indexing.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from indexing.store import IndexStore
@@ -41,7 +53,7 @@ SHAPES = {
         st.booleans(),
         *[st.sampled_from(("", "a", "\n\n", *fragments))] * 2,
     )
-    for kind, fragments in FRAGMENTS.items()
+    for kind, fragments in (FRAGMENTS | UNTIMED).items()
 }
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -95,6 +107,12 @@ def test_documents_of_any_shape_are_read_or_refused_in_linear_time(kind: str, da
 
 
 @tried
+@given(SHAPES["pdf"])
+def test_pages_of_pdfs_of_any_shape_are_read_or_refused(shape: Shape) -> None:
+    parse("pdf", shape.text(2_000))
+
+
+@tried
 @given(SHAPES["manifest"])
 def test_manifests_of_any_shape_are_refused_in_linear_time(shape: Shape) -> None:
     assert reads_in_linear_time("manifest", shape)
@@ -103,8 +121,8 @@ def test_manifests_of_any_shape_are_refused_in_linear_time(shape: Shape) -> None
 
 @tried
 @given(
-    st.sampled_from([".txt", ".html", ".epub", ".docx", ".odt", ".fb2", ".md", ".rtf", ""]),
-    st.sampled_from([b"", b"{\\rtf1 ", b"PK\x03\x04", b"<FictionBook>"]),
+    st.sampled_from([".txt", ".html", ".epub", ".pdf", ".docx", ".odt", ".fb2", ".md", ".rtf", ""]),
+    st.sampled_from([b"", b"%PDF-1.4\n", b"{\\rtf1 ", b"PK\x03\x04", b"<FictionBook>"]),
     st.binary(max_size=2000),
 )
 @example(".html", b"", b"<meta charset=undefined>\xff")
@@ -112,7 +130,7 @@ def test_bytes_of_any_kind_are_read_or_refused(suffix: str, first: bytes, data: 
     read_bytes(f"hostile{suffix}", first + data)
 
 
-SOUND = {"epub": epub({}), "docx": docx({}), "odt": odt({})}
+SOUND = {"epub": epub({}), "docx": docx({}), "odt": odt({}), "pdf": pdf("")}
 
 
 @pytest.mark.parametrize("kind", SOUND)

@@ -128,7 +128,6 @@ def test_the_page_takes_the_files_that_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (file("mill.pdf", "%PDF-1.7", "application/pdf"), "PDF files cannot be read"),
         (file("mill.XLSX", "PK", "application/octet-stream"), "XLSX files cannot be read"),
         (file("mill.mobi", "BOOKMOBI", ""), "MOBI files cannot be read"),
         (file("mill.txt", ""), "This file is empty"),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from indexing.book import Chapter
+from indexing.book import Chapter, Page
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import named_headings
 from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
@@ -60,12 +60,13 @@ class MarkedText:
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a file of any format holds: its text with its headings (``content.marks``), what it states of
-    title and author, and its table of contents, if it has one beside the headings."""
+    title and author, its table of contents, if it has one beside the headings, and its printed pages."""
 
     content: MarkedText
     title: str | None = None
     author: str | None = None
     contents: tuple[Mark, ...] = ()
+    pages: tuple[Page, ...] = ()
 
 
 def paragraph(text: str, level: int = 0) -> list[Block]:

@@ -16,6 +16,7 @@ class Media(Enum):
     MARKDOWN = "Markdown"
     HTML = "HTML"
     EPUB = "EPUB"
+    PDF = "PDF"
     DOCX = "DOCX"
     ODT = "ODT"
     RTF = "RTF"
@@ -33,6 +34,7 @@ _SUFFIXES = {
     ".htm": Media.HTML,
     ".xhtml": Media.HTML,
     ".epub": Media.EPUB,
+    ".pdf": Media.PDF,
     ".docx": Media.DOCX,
     ".odt": Media.ODT,
     ".rtf": Media.RTF,
@@ -48,9 +50,8 @@ _CONTENT_TYPES = {
     "text/html": Media.HTML,
     "application/xhtml+xml": Media.HTML,
 }
-_MAGIC = ((b"{\\rtf", Media.RTF),)
+_MAGIC = ((b"%PDF-", Media.PDF), (b"{\\rtf", Media.RTF))
 _FOREIGN = (
-    (b"%PDF", "a PDF"),
     (b"\xd0\xcf\x11\xe0", "an old Word document, or one with a password"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh", "a bzip2 archive"),
@@ -111,7 +112,7 @@ def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
     if promised is Media.FB2 or _FB2.match(data[:_HEAD]):
         return Media.FB2
     found = Media.HTML if _HTML.match(data[:_HEAD]) else Media.TEXT
-    if promised in (Media.EPUB, Media.DOCX, Media.ODT, Media.RTF):
+    if promised in (Media.EPUB, Media.PDF, Media.DOCX, Media.ODT, Media.RTF):
         raise SourceError(
             f"{name} is named {promised.value} but holds {found.value}; get it again or rename it"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from indexing.book import Book
+from indexing.book import Book, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
@@ -20,6 +20,7 @@ from indexing.formats.markup import Document, Mark, MarkedText, join, marked_cha
 from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_title
 from indexing.formats.odt import read_odt
+from indexing.formats.pdf import read_pdf
 from indexing.formats.plain_text import decode, normalise
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
@@ -60,7 +61,8 @@ def read_book(source: Source, id: str | None = None, title: str | None = None) -
             or _stem(source.name)
         )[:_LONGEST_TITLE]
     author = stated_author(document.author)
-    return Book(id, normalise(title), body, source.name, chapters, author and normalise(author))
+    pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
+    return Book(id, normalise(title), body, source.name, chapters, author and normalise(author), pages)
 
 
 def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document:
@@ -74,6 +76,8 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_odt(data, name)
         case Media.FB2:
             return read_fb2(data, name)
+        case Media.PDF:
+            return read_pdf(data, name)
         case Media.RTF:
             return read_rtf(data)
         case Media.HTML:
