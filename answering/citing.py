@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from indexing.book import Chapter, Passage
+from indexing.book import Chapter, Page, Passage
 from indexing.index import BookIndex
 from readers.attribution import nearest_sentence
 from readers.reading import Answer, Reading, Span
@@ -27,13 +27,15 @@ class Evidence:
     """A place in the book: ``text == book.text[start:end]``, and the same holds for ``sentence``.
 
     ``passage`` is the number of the passage it was read in, ``chapter`` the title of the chapter
-    it stands in (None where the book has none there), and ``percent`` how far into the book it is.
+    it stands in (None where the book has none there), ``page`` the number printed on its page (None where
+    the file had no pages), and ``percent`` how far into the book it is.
     """
 
     start: int
     end: int
     passage: int
     chapter: str | None
+    page: str | None
     percent: float
     text: str
     sentence: str
@@ -138,6 +140,7 @@ def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int |
         end=end,
         passage=passage.number,
         chapter=chapter_at(index.chapters, start),
+        page=page_at(index.manifest.pages, start),
         percent=round(100 * start / index.characters, 1),
         text=index.text(start, end),
         sentence=index.text(sentence_start, sentence_end),
@@ -153,6 +156,12 @@ def chapter_at(chapters: Sequence[Chapter], at: int) -> str | None:
         if at < chapter.end:
             return chapter.title
     return None
+
+
+def page_at(pages: Sequence[Page], at: int) -> str | None:
+    """The number of the page that holds the character ``at``."""
+    last = bisect.bisect_right(pages, at, key=lambda page: page.start)
+    return pages[last - 1].label if last else None
 
 
 def _sentence_around(index: BookIndex, start: int, end: int, before: int | None) -> tuple[int, int]:

@@ -52,6 +52,45 @@ XML = (
     "</navPoint>", "<x:y>", "<:z>", "<!DOCTYPE a [", "<!ENTITY b 'c'>", "&b;", "]>", "<!--", "-->", "<",
     ">", "'", "&", "a", " ", "\n", "../", "%41",
 )  # fmt: skip
+WORD = (
+    "<w:p>", "</w:p>", "<w:r>", "</w:r>", "<w:t>", "</w:t>", "<w:pPr>", "</w:pPr>", "<w:pStyle w:val='a'/>",
+    "<w:outlineLvl w:val='0'/>", "<w:br/>", "<w:tab/>", "<w:del>", "</w:del>", "<mc:Fallback>",
+    "CHAPTER I", "a",
+    "\n", "<", ">", "&a;", "<w:tbl>", "<!--", "-->", "<![CDATA[", "]]>", " ", "word ",
+)  # fmt: skip
+OPEN_DOCUMENT = (
+    "<text:p>", "</text:p>", "<text:h text:outline-level='1'>", "</text:h>", "<text:span>", "</text:span>",
+    "<text:s text:c='9'/>", "<text:line-break/>", "<text:note>", "</text:note>", "<text:tab/>", "a", "\n",
+    "&a;",
+    "<text:p text:style-name='Title'>", "<text:list>", "</text:list>", "<", ">", " ", "word ", "CHAPTER I",
+)  # fmt: skip
+FICTION_BOOK = (
+    "<section>", "</section>", "<title>", "</title>", "<p>", "</p>", "<v>", "</v>", "<stanza>", "</stanza>",
+    "<a type='note'>", "</a>", "<body name='notes'>", "<body>", "</body>", "<author>", "<first-name>",
+    "<title-info>",
+    "<binary>", "<emphasis>", "</emphasis>", "a", "\n", " ", "word ", "&a;", "<", ">", "CHAPTER I",
+)  # fmt: skip
+MARKDOWN = (
+    "#", "##", "# a\n", "\n", "\n\n", " ", "    ", "*", "**", "_", "`", "```", "~~~", ">", "> ", "- ",
+    "1. ", "[",
+    "]", "(", ")", "](", "![", "[a]: b\n", "<", "</", "<a>", "<!--", "<?", "<![CDATA[", "&", "&amp;", "&#",
+    "\\", "|",
+    "|-|", "---", "===", "a", "word ", "\"", "'", "https://a", "\t", "title: ",
+)  # fmt: skip
+RTF = (
+    "{", "}", "\\", "\\par ", "\\pard", "\\u8217?", "\\u", "\\uc9", "\\'e9", "\\'", "\\*", "\\f1",
+    "\\fcharset204",
+    "{\\fonttbl", "{\\info{\\title ", "{\\field{\\*\\fldinst ", "{\\pict", "\\bin9 ", "\\bin",
+    "\\outlinelevel0", "\\v",
+    "\\v0", "\\ansicpg932", "\\ansicpg9", "\\~", "\\-", "\\\n", "\n", " ", "a", "word ", "9", "-1", "\x81",
+    "CHAPTER I",
+)  # fmt: skip
+PDF = (
+    "BT ", "ET ", "/F1 12 Tf ", "(a) Tj ", "(-) Tj ", "(CHAPTER I) Tj ", "(12) Tj ", "0 -14 Td ", "9 9 Td ",
+    "1 0 0 1 50 700 Tm ", "T* ", "14 TL ", "q ", "Q ", "0 0 9 9 re ", "f ", "[(a) 9 (b)] TJ ", "(", ")",
+    "<61> Tj ", "9 ",
+    "-9999999 ", "/F2 0 Tf ", "BI ID EI ", "\n", " ", "(word ) Tj ", "0.001 0 0 0.001 0 0 cm ",
+)  # fmt: skip
 JSON = (
     "[", "]", "{", "}", '"', '"a"', ":", ",", "1", "9", "-", "e", ".", "null", "true", "\\", "\\ud800",
     "NaN", " ",
@@ -104,6 +143,16 @@ PACKAGE = (
 NAVIGATION = '<html><body><nav type="toc"><ol><li><a href="a.xhtml">I</a></li></ol>{}</nav></body></html>'
 
 
+WORD_DOCUMENT = (
+    "<w:document xmlns:w='w' xmlns:mc='m'><w:body><w:p><w:r><w:t>A gull.</w:t></w:r></w:p>{}"
+    "</w:body></w:document>"
+)
+ODT_CONTENT = (
+    "<o:document xmlns:o='o' xmlns:text='t'><o:body><text:p>The gull sat.</text:p>{}</o:body></o:document>"
+)
+ODT_TYPE = "application/vnd.oasis.opendocument.text"
+
+
 def epub(files: dict[str, str]) -> bytes:
     """A sound EPUB, but for these files of it."""
     sound = {
@@ -112,12 +161,71 @@ def epub(files: dict[str, str]) -> bytes:
         "a.xhtml": DOCUMENT,
         "n.xhtml": NAVIGATION.format(""),
     }
+    return _archive("application/epub+zip", sound | files)
+
+
+def docx(files: dict[str, str]) -> bytes:
+    """A sound DOCX, but for these files of it."""
+    sound = {"[Content_Types].xml": "<Types/>", "word/document.xml": WORD_DOCUMENT.format("")}
+    return _archive("", sound | files)
+
+
+def odt(files: dict[str, str]) -> bytes:
+    """A sound ODT, but for these files of it."""
+    return _archive(ODT_TYPE, {"content.xml": ODT_CONTENT.format("")} | files)
+
+
+def _archive(kind: str, files: dict[str, str]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
-        for name, content in (sound | files).items():
+        archive.writestr("mimetype", kind, zipfile.ZIP_STORED)
+        for name, content in files.items():
             archive.writestr(name, content.encode("utf-8", "surrogatepass"))
     return buffer.getvalue()
+
+
+def _docx(text: str) -> None:
+    _book("hostile.docx", docx({"word/document.xml": WORD_DOCUMENT.format(text)}))
+
+
+def _odt(text: str) -> None:
+    _book("hostile.odt", odt({"content.xml": ODT_CONTENT.format(text)}))
+
+
+def _fb2(text: str) -> None:
+    data = f"<FictionBook><body><p>The gull sat.</p>{text}</body></FictionBook>"
+    _book("hostile.fb2", data.encode("utf-8", "surrogatepass"))
+
+
+def pdf(content: str) -> bytes:
+    """A PDF of one page with a line of text and what the operators of ``content`` draw."""
+    stream = f"BT /F1 12 Tf 50 700 Td (The gull sat on the weir.) Tj ET {content}".encode(
+        "latin-1", "replace"
+    )
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 400 800]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Times-Roman>>",
+    )
+    return (
+        b"%PDF-1.4\n"
+        + b"".join(b"%d 0 obj%s\nendobj\n" % (number, each) for number, each in enumerate(objects, 1))
+        + b"trailer<</Root 1 0 R/Size 6>>\n%%EOF"
+    )
+
+
+def _pdf(text: str) -> None:
+    _book("hostile.pdf", pdf(text))
+
+
+def _markdown(text: str) -> None:
+    _book("hostile.md", text.encode("utf-8", "surrogatepass"))
+
+
+def _rtf(text: str) -> None:
+    _book("hostile.rtf", f"{{\\rtf1 The gull sat.\\par {text}}}".encode("latin-1", "replace"))
 
 
 def _epub_package(text: str) -> None:
@@ -139,9 +247,28 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "html": _html,
     "epub-package": _epub_package,
     "epub-navigation": _epub_navigation,
+    "pdf": _pdf,
+    "docx": _docx,
+    "odt": _odt,
+    "fb2": _fb2,
+    "markdown": _markdown,
+    "rtf": _rtf,
     "manifest": _manifest,
 }
-FRAGMENTS = {"text": TEXT, "html": HTML, "epub-package": XML, "epub-navigation": XML, "manifest": JSON}
+FRAGMENTS = {
+    "text": TEXT,
+    "html": HTML,
+    "epub-package": XML,
+    "epub-navigation": XML,
+    "docx": WORD,
+    "odt": OPEN_DOCUMENT,
+    "fb2": FICTION_BOOK,
+    "markdown": MARKDOWN,
+    "rtf": RTF,
+    "manifest": JSON,
+}
+# PDFium takes more than linear time over many pieces of text on one page.
+UNTIMED = {"pdf": PDF}
 
 KNOWN: dict[str, list[Shape]] = {
     "text": [
@@ -173,6 +300,22 @@ KNOWN: dict[str, list[Shape]] = {
     "epub-navigation": [
         Shape(("<a href='a.xhtml'>",), after="word"),
         Shape(("<ol>",), after="<a href='a.xhtml'>b</a>"),
+    ],
+    "docx": [Shape(("<w:p><w:r><w:t>a",)), Shape(("<w:pStyle w:val='a'/>",), before="<w:p>")],
+    "odt": [Shape(("<text:p>",)), Shape(("<text:s text:c='999999999'/>",), before="<text:p>")],
+    "fb2": [Shape(("<section><title>a",)), Shape(("<a type='note'>",), before="<p>")],
+    "markdown": [
+        Shape(("[",)),
+        Shape(("*a_",)),
+        Shape((">",)),
+        Shape(("`", "a"), runs=True),
+        Shape(("[a](",)),
+    ],
+    "rtf": [
+        Shape(("{",)),
+        Shape(("{\\field{\\*\\fldinst ",)),
+        Shape(("\\u-10179?",)),
+        Shape(("\\bin",), after="9" * 99),
     ],
     "manifest": [Shape(("[",)), Shape(("9",), before='{"format": '), Shape(('{"a":',))],
 }

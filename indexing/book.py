@@ -23,6 +23,14 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the file, from ``start`` to where the next one starts; ``label`` is its printed number."""
+
+    label: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of a book: ``book.text[start:end]``, offsets in Unicode code points, half-open."""
 
@@ -38,7 +46,8 @@ class Passage:
 class Book:
     """A book whose ``text`` is final; every offset anywhere points into it.
 
-    ``source`` is where it was read from (a path, an address or ``gutenberg:ID``).
+    ``source`` is where it was read from (a path, an address or ``gutenberg:ID``), ``author``
+    who its file says wrote it, ``pages`` those of a file that has pages.
     """
 
     id: str
@@ -46,3 +55,5 @@ class Book:
     text: str
     source: str
     chapters: tuple[Chapter, ...] = ()
+    author: str | None = None
+    pages: tuple[Page, ...] = ()

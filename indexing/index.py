@@ -123,7 +123,15 @@ class BookIndex:
         """The whole book, its text read on first use and kept."""
         manifest = self.manifest
         text = self.text(0, self.characters)
-        return Book(manifest.id, manifest.title, text, manifest.source, manifest.chapters)
+        return Book(
+            manifest.id,
+            manifest.title,
+            text,
+            manifest.source,
+            manifest.chapters,
+            manifest.author,
+            manifest.pages,
+        )
 
     @cached_property
     def dense(self) -> DenseIndex:

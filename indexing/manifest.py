@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexing.book import Book, Chapter
+from indexing.book import Book, Chapter, Page
 from indexing.errors import IndexMismatch
 from text.errors import StoryQAError
 
@@ -84,6 +84,8 @@ class Manifest:
     files: Mapping[str, FileRecord]
     built_at: str
     build_seconds: float
+    author: str | None = None
+    pages: tuple[Page, ...] = ()
 
     @property
     def version(self) -> str:
@@ -131,6 +133,11 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         "encoder": encoder_hash,
         "windows": [WINDOW_WORDS, WINDOW_STEP],
     }
+    # What older builds did not know is left out where there is none: their keys are as they were.
+    if book.author is not None:
+        content["author"] = book.author
+    if book.pages:
+        content["pages"] = [asdict(page) for page in book.pages]
     return _digest(content)
 
 

@@ -89,6 +89,8 @@ def write_build(
         files={path.name: _record(path) for path in sorted(directory.iterdir())},
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
         build_seconds=round(time.perf_counter() - started, 3),
+        author=book.author,
+        pages=book.pages,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):

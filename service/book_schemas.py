@@ -40,6 +40,7 @@ class BookOut(BaseModel):
 
     id: str
     title: str
+    author: str | None = Field(None, description="Null where the file names nobody.")
     source: str = Field(description="Where it was read from.")
     version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
     characters: int = Field(description="The length of its text in Unicode code points.")
@@ -101,6 +102,7 @@ def _card(manifest: Manifest) -> dict[str, Any]:
     return {
         "id": manifest.id,
         "title": manifest.title,
+        "author": manifest.author,
         "source": manifest.source,
         "version": manifest.version,
         "characters": manifest.counts.characters,

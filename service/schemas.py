@@ -24,6 +24,7 @@ _EVIDENCE = {
     "end": 10427,
     "passage": 9,
     "chapter": "III. The Bell Rope",
+    "page": "37",
     "percent": 21.4,
     "text": "under the stone",
     "sentence": "She had hidden the key under the stone by the well.",
@@ -114,6 +115,7 @@ class EvidenceOut(BaseModel):
     end: int
     passage: int = Field(description="The number of the passage it was read in.")
     chapter: str | None = Field(description="Null where no chapter is marked.")
+    page: str | None = Field(None, description="Its printed number; null where the file had no pages.")
     percent: float = Field(description="How far into the book it is, 0 to 100.")
     text: str = Field(description="Exactly the book's text from `start` to `end`.")
     sentence: str = Field(description="The sentence it stands in, exactly as in the book.")

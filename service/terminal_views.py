@@ -95,8 +95,9 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
 
 def _place(evidence: Evidence) -> str:
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
+    page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (
-        f"{chapter}{evidence.percent:g} % into the book · "
+        f"{chapter}{page}{evidence.percent:g} % into the book · "
         f"characters {evidence.start:,} to {evidence.end:,} · passage {evidence.passage}"
     )
 

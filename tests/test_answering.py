@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from answering.ask import LONGEST_QUESTION, BadRequest, before_offset
 from answering.book_qa import Ask, BookQA, CitedAnswer, Evidence
-from answering.citing import chapter_at
-from indexing.book import Book, Chapter
+from answering.citing import chapter_at, cite, page_at
+from indexing.book import Book, Chapter, Page
 from indexing.build import BuildSettings, build_book
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
@@ -262,6 +262,26 @@ def test_the_nearest_sentence_is_the_earliest_that_holds_most_of_the_answer() ->
     assert nearest_sentence(passages, "red", "who?") == (1, 17, 39)
     assert nearest_sentence(passages, "nothing", "where did the cat sit?") == (0, 0, 10)
     assert nearest_sentence((), "red", "who?") is None
+
+
+def test_the_page_that_holds_a_character_is_the_last_that_begins_at_or_before_it() -> None:
+    pages = (Page("ix", 0), Page("1", 10), Page("2", 10), Page("3", 40))
+    assert [page_at(pages, at) for at in (0, 9, 10, 39, 40, 99)] == ["ix", "ix", "2", "2", "3", "3"]
+    assert page_at((), 5) is None
+
+
+def test_an_answer_from_a_book_with_pages_names_its_page(tmp_path: Path) -> None:
+    pages = tuple(
+        Page(str(number), start) for number, start in enumerate(range(0, len(shelf.LANTERN), 300), 7)
+    )
+    book = Book("lantern", "The Lamp", shelf.LANTERN, "lantern.pdf", author="Anse Vell", pages=pages)
+    store = IndexStore(tmp_path)
+    build_book(book, BuildSettings(), store)
+    index = store.open("lantern")
+    assert (index.book.author, index.book.pages) == ("Anse Vell", pages)
+    start = shelf.LANTERN.index("Marigold")
+    evidence = cite(index, index.passages[0], start, start + 8)
+    assert (evidence.text, evidence.page) == ("Marigold", str(7 + start // 300))
 
 
 def test_the_innermost_chapter_that_holds_a_character_is_its_chapter() -> None:

@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "shelf"
     folder.mkdir()
     (folder / "gull.txt").write_text(PROSE)
-    (folder / "paper.pdf").write_bytes(b"%PDF-1.7 x")
+    (folder / "paper.djvu").write_bytes(b"\x89PNG x")
     (folder / "tale.mobi").write_bytes(b"x" * 60 + b"BOOKMOBI")
     (folder / "untitled").write_text(PROSE)
     (folder / ".hidden").write_text(PROSE)
@@ -79,8 +79,8 @@ def test_files_of_a_folder_that_are_passed_over_are_named_and_why(
     assert run(["index", str(folder), "--store", str(tmp_path / "store")]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("gull: ")
-    pdf, kindle, unnamed = captured.err.splitlines()
-    assert f"{folder / 'paper.pdf'}: passed over: paper.pdf is a PDF" in pdf
+    picture, kindle, unnamed = captured.err.splitlines()
+    assert f"{folder / 'paper.djvu'}: passed over: paper.djvu is a picture" in picture
     assert "Kindle book" in kindle
     assert "name it by itself" in unnamed
     assert run(["index", str(folder / "untitled"), "--store", str(tmp_path / "store"), "--json"]) == 0
@@ -93,20 +93,20 @@ def test_machines_are_told_of_files_that_are_passed_over(
     assert run(["index", str(folder), "--store", str(tmp_path / "store"), "--json"]) == 0
     records = json.loads(capsys.readouterr().out)
     told = {Path(one["name"]).name: one["status"] for one in records}
-    assert told == dict.fromkeys(("paper.pdf", "tale.mobi", "untitled"), "ignored") | {"gull.txt": "built"}
+    assert told == dict.fromkeys(("paper.djvu", "tale.mobi", "untitled"), "ignored") | {"gull.txt": "built"}
     assert all(one["message"] for one in records if one["status"] == "ignored")
 
 
 @pytest.mark.parametrize("first", ["[Content_Types].xml", "mimetype"])
-def test_who_has_a_document_of_an_office_program_is_told_to_save_it_as_text(
+def test_who_has_a_table_or_slides_of_an_office_program_is_told_to_save_them_as_text(
     tmp_path: Path, first: str
 ) -> None:
-    path = tmp_path / "gull.docx"
+    path = tmp_path / "gull.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(first, "application/vnd.oasis.opendocument.text")
-        archive.writestr("word/document.xml", "<document/>")
-    with pytest.raises(SourceError, match=r"save it as text \(\.txt\)"):
-        media_of("gull.docx", path.read_bytes())
+        archive.writestr(first, "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(SourceError, match=r"save it as DOCX or as text \(\.txt\)"):
+        media_of("gull.xlsx", path.read_bytes())
 
 
 @pytest.mark.shipped

@@ -147,7 +147,7 @@ def test_a_document_that_unpacks_beyond_the_limit_is_refused(monkeypatch: pytest
     bomb = page(f"<p>{'gull ' * 1_000_000}</p>")
     data = pack({"OPS/text/a.xhtml": bomb, "OPS/package.opf": package(["a"])})
     assert len(data) < len(bomb) // 100
-    monkeypatch.setattr("indexing.formats.epub._LARGEST_MEMBER", 2**20)
+    monkeypatch.setattr("indexing.formats.archive._LARGEST_MEMBER", 2**20)
     with pytest.raises(SourceError, match="unpacks to more than 1 MB"):
         read(data)
 
@@ -155,13 +155,13 @@ def test_a_document_that_unpacks_beyond_the_limit_is_refused(monkeypatch: pytest
 def test_documents_that_together_unpack_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"p{number}" for number in range(9)]
     files = {f"OPS/text/{name}.xhtml": page(f"<p>{'gull ' * 50_000}</p>") for name in names}
-    monkeypatch.setattr("indexing.formats.epub._LARGEST_BOOK", 2**20)
+    monkeypatch.setattr("indexing.formats.archive._LARGEST_BOOK", 2**20)
     with pytest.raises(SourceError, match="unpacks to more"):
         read(pack({**files, "OPS/package.opf": package(names)}))
 
 
 def test_an_archive_of_too_many_files_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexing.formats.epub._MOST_MEMBERS", 3)
+    monkeypatch.setattr("indexing.formats.archive._MOST_MEMBERS", 3)
     with pytest.raises(SourceError, match="more than the 3 allowed"):
         read(pack({f"{number}.txt": "" for number in range(4)}))
 

@@ -62,12 +62,12 @@ def test_id_and_title_may_be_given_and_an_id_must_be_a_slug() -> None:
         ("gull.html", b"<html><body><img src='1.png'></body></html>", "holds no text"),
         ("gull.html", b"<html><head><script>gull()</script></head></html>", "holds no text"),
         ("gull.txt", bytes(range(256)) * 9, "binary data"),
-        ("gull.txt", b"%PDF-1.7", "is a PDF"),
+        ("gull.txt", b"%PDF-1.7", "as a PDF"),
         ("gull.doc", b"\xd0\xcf\x11\xe0gull", "Word"),
         ("gull.txt.gz", b"\x1f\x8bgull", "gzip"),
         ("gull.mobi", b"g" * 60 + b"BOOKMOBI" + b"g" * 40, "Kindle"),
-        ("gull.zip", b"PK\x03\x04gull", "no EPUB"),
-        ("gull.epub", b"gull", "named an EPUB"),
+        ("gull.zip", b"PK\x03\x04gull", "no book"),
+        ("gull.epub", b"gull", "named EPUB"),
     ],
 )
 def test_what_is_no_book_is_refused_by_name_with_what_is_wrong(name: str, data: bytes, said: str) -> None:

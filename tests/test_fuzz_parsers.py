@@ -19,7 +19,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from server import serving
 
-from benchmarks.hostile import FRAGMENTS, KNOWN, Shape, epub, parse, read_bytes, seconds
+from benchmarks.hostile import (
+    FRAGMENTS,
+    KNOWN,
+    UNTIMED,
+    Shape,
+    docx,
+    epub,
+    odt,
+    parse,
+    pdf,
+    read_bytes,
+    seconds,
+)
 from indexing.errors import IndexMismatch
 from indexing.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from indexing.store import IndexStore
@@ -41,7 +53,7 @@ SHAPES = {
         st.booleans(),
         *[st.sampled_from(("", "a", "\n\n", *fragments))] * 2,
     )
-    for kind, fragments in FRAGMENTS.items()
+    for kind, fragments in (FRAGMENTS | UNTIMED).items()
 }
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -87,6 +99,19 @@ def test_tables_of_contents_of_any_shape_are_read_or_refused_in_linear_time(shap
     assert reads_in_linear_time("epub-navigation", shape)
 
 
+@pytest.mark.parametrize("kind", ["docx", "odt", "fb2", "markdown", "rtf"])
+@tried
+@given(data=st.data())
+def test_documents_of_any_shape_are_read_or_refused_in_linear_time(kind: str, data: st.DataObject) -> None:
+    assert reads_in_linear_time(kind, data.draw(SHAPES[kind]))
+
+
+@tried
+@given(SHAPES["pdf"])
+def test_pages_of_pdfs_of_any_shape_are_read_or_refused(shape: Shape) -> None:
+    parse("pdf", shape.text(2_000))
+
+
 @tried
 @given(SHAPES["manifest"])
 def test_manifests_of_any_shape_are_refused_in_linear_time(shape: Shape) -> None:
@@ -95,22 +120,27 @@ def test_manifests_of_any_shape_are_refused_in_linear_time(shape: Shape) -> None
 
 
 @tried
-@given(st.sampled_from([".txt", ".html", ".epub", ""]), st.binary(max_size=2000))
-@example(".html", b"<meta charset=undefined>\xff")
-def test_bytes_of_any_kind_are_read_or_refused(suffix: str, data: bytes) -> None:
-    read_bytes(f"hostile{suffix}", data)
+@given(
+    st.sampled_from([".txt", ".html", ".epub", ".pdf", ".docx", ".odt", ".fb2", ".md", ".rtf", ""]),
+    st.sampled_from([b"", b"%PDF-1.4\n", b"{\\rtf1 ", b"PK\x03\x04", b"<FictionBook>"]),
+    st.binary(max_size=2000),
+)
+@example(".html", b"", b"<meta charset=undefined>\xff")
+def test_bytes_of_any_kind_are_read_or_refused(suffix: str, first: bytes, data: bytes) -> None:
+    read_bytes(f"hostile{suffix}", first + data)
 
 
-SOUND_EPUB = epub({})
+SOUND = {"epub": epub({}), "docx": docx({}), "odt": odt({}), "pdf": pdf("")}
 
 
+@pytest.mark.parametrize("kind", SOUND)
 @tried
-@given(st.lists(st.tuples(st.integers(0, len(SOUND_EPUB) - 1), st.integers(0, 255)), min_size=1, max_size=8))
-def test_a_damaged_epub_is_read_or_refused(changes: list[tuple[int, int]]) -> None:
-    data = bytearray(SOUND_EPUB)
+@given(changes=st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 255)), min_size=1, max_size=8))
+def test_a_damaged_file_is_read_or_refused(kind: str, changes: list[tuple[int, int]]) -> None:
+    data = bytearray(SOUND[kind])
     for at, value in changes:
-        data[at] = value
-    read_bytes("hostile.epub", bytes(data))
+        data[at % len(data)] = value
+    read_bytes(f"hostile.{kind}", bytes(data))
 
 
 @pytest.fixture(scope="module")

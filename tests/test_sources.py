@@ -97,7 +97,7 @@ def test_an_unreadable_file_in_a_folder_fails_only_when_it_is_read(tmp_path: Pat
     (tmp_path / "none.txt").symlink_to(tmp_path / "nowhere.txt")
     bad, good, none = find(str(tmp_path))
     assert read_book(good).text == STORY.strip()
-    with pytest.raises(SourceError, match="is a PDF"):
+    with pytest.raises(SourceError, match="as a PDF"):
         read_book(bad)
     with pytest.raises(SourceError, match="no regular file"):
         read_book(none)

@@ -2,107 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import lzma
 import posixpath
-import struct
-import zipfile
-import zlib
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
 from indexing.errors import SourceError
-from indexing.formats.html import Block, read_page
-from indexing.formats.markup import Mark, MarkedText, join
+from indexing.formats.archive import Archive, first_text, listed, text_of
+from indexing.formats.html import read_page
+from indexing.formats.markup import Block, Document, Mark, MarkedText, join
 
-_MOST_MEMBERS = 20_000
-_LARGEST_MEMBER = 64 * 2**20  # bytes unpacked; the longest novels are under 10 MB as one document
-_LARGEST_BOOK = 256 * 2**20
-_LONGEST_PATH = 1000  # characters; the hrefs of a document are resolved against its own path
 _MOST_ENTRIES = 10_000  # of a table of contents
-_LONGEST_LABEL = 1000
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _NCX = "application/x-dtbncx+xml"
-# What zipfile raises for archives that are damaged, or of a version or a compression that it does not know.
-_ZIP_ERRORS = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(OSError, EOFError, RuntimeError, ValueError, OverflowError),
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Epub:
-    """The text of an EPUB with its headings (``content.marks``) and its table of contents."""
-
-    title: str | None
-    content: MarkedText
-    contents: tuple[Mark, ...]
-
-
-class _Archive:
-    """A zip archive read with limits, so that a small file cannot unpack to fill the memory."""
-
-    def __init__(self, data: bytes, name: str) -> None:
-        self.name = name
-        self.left = _LARGEST_BOOK
-        try:
-            self.zip = zipfile.ZipFile(io.BytesIO(data))
-        except _ZIP_ERRORS as error:
-            raise self.broken(f"its zip archive cannot be read ({error})") from error
-        self.members = {
-            info.filename: info for info in self.zip.infolist() if len(info.filename) <= _LONGEST_PATH
-        }
-        if len(self.members) > _MOST_MEMBERS:
-            raise self.broken(f"it has {len(self.members):,} files, more than the {_MOST_MEMBERS:,} allowed")
-
-    def broken(self, why: str) -> SourceError:
-        return SourceError(
-            f"{self.name} cannot be read as an EPUB: {why}; get it again, or convert it to text"
-        )
-
-    def read(self, path: str) -> bytes:
-        info = self.members.get(path)
-        if info is None:
-            raise self.broken(f"{path} is missing from it")
-        if info.flag_bits & 1:
-            raise self.broken(f"{path} is encrypted")
-        limit = min(_LARGEST_MEMBER, self.left)
-        try:
-            with self.zip.open(info) as member:
-                data = member.read(limit + 1)  # the stated size may lie
-        except _ZIP_ERRORS as error:
-            raise self.broken(f"{path} cannot be unpacked ({error})") from error
-        if len(data) > limit:
-            raise self.broken(f"{path} unpacks to more than {limit // 2**20} MB")
-        self.left -= len(data)
-        return data
-
-    def tree(self, path: str) -> Any:
-        """The root of an XML file, its tags without their namespaces."""
-        from lxml import etree  # type: ignore[import-untyped]
-
-        parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
-        try:
-            root = etree.fromstring(self.read(path), parser)
-        except etree.XMLSyntaxError as error:  # an empty document, which the parser does not mend
-            raise self.broken(f"{path} is no XML") from error
-        if root is None:
-            raise self.broken(f"{path} is no XML")
-        for element in root.iter(etree.Element):
-            with suppress(ValueError):  # a prefix that nothing declares: no name that is looked for
-                element.tag = etree.QName(element).localname
-        return root
-
-
-def read_epub(data: bytes, name: str) -> Epub:
+def read_epub(data: bytes, name: str) -> Document:
     """The book that ``data`` holds; ``name`` is said in errors.
 
     Documents that the spine marks as not linear, and the navigation document, are left out, and so is
     a document that has come before. Raises ``SourceError`` for what is damaged, protected or too large.
     """
-    archive = _Archive(data, name)
+    archive = Archive(data, name, "an EPUB")
     rootfile = archive.tree("META-INF/container.xml").find(".//rootfile")
     package_path = unquote(rootfile.get("full-path") or "") if rootfile is not None else ""
     if not package_path:
@@ -125,12 +46,18 @@ def read_epub(data: bytes, name: str) -> Epub:
             raise SourceError(f"{name} is protected (DRM); wanted an EPUB without protection")
         number = numbers[path] = len(numbers)
         blocks += _document(archive, path, number)
-    title = next((element.text for element in package.iter("title") if element.text), None)
     content = join(blocks)
-    return Epub(title, content, _contents(archive, package, folder, items, numbers, content))
+    contents = _contents(archive, package, folder, items, numbers, content)
+    authors = [element for element in package.iter("creator") if element.get("role") in (None, "aut")]
+    return Document(
+        content,
+        first_text(package.iter("title")),
+        listed([text_of(element) for element in authors]),
+        contents,
+    )
 
 
-def _document(archive: _Archive, path: str, number: int) -> list[Block]:
+def _document(archive: Archive, path: str, number: int) -> list[Block]:
     """The blocks of one document, their anchors made ``number#id`` and the first block's also ``number#``."""
     page = read_page(archive.read(path), f"{path} in {archive.name}")
     blocks = [
@@ -147,7 +74,7 @@ def _is_navigation(item: Any) -> bool:
 
 
 def _contents(
-    archive: _Archive,
+    archive: Archive,
     package: Any,
     folder: str,
     items: dict[str, Any],
@@ -188,7 +115,7 @@ def _navigation(root: Any) -> list[tuple[int, str, str]]:
     if toc is None:
         return []
     return [
-        (sum(1 for _ in link.iterancestors("ol")), _text(link), link.get("href"))
+        (sum(1 for _ in link.iterancestors("ol")), text_of(link), link.get("href"))
         for link in toc.iter("a")
         if link.get("href")
     ]
@@ -200,11 +127,11 @@ def _ncx(root: Any) -> list[tuple[int, str, str]]:
         label, target = point.find("navLabel"), point.find("content")
         if label is not None and target is not None and target.get("src"):
             depth = 1 + sum(1 for _ in point.iterancestors("navPoint"))
-            entries.append((depth, _text(label), target.get("src")))
+            entries.append((depth, text_of(label), target.get("src")))
     return entries
 
 
-def _encrypted(archive: _Archive) -> set[str]:
+def _encrypted(archive: Archive) -> set[str]:
     """Paths of the files under protection; fonts are often among them and do not matter."""
     path = "META-INF/encryption.xml"
     if path not in archive.members:
@@ -214,15 +141,3 @@ def _encrypted(archive: _Archive) -> set[str]:
 
 def _resolve(folder: str, href: str) -> str:
     return posixpath.normpath(posixpath.join(folder, unquote(href)))
-
-
-def _text(element: Any) -> str:
-    """What stands in ``element``, up to the longest that a label is: elements may hold one another."""
-    pieces: list[str] = []
-    left = _LONGEST_LABEL
-    for piece in element.itertext():
-        pieces.append(piece[:left])
-        left -= len(piece)
-        if left <= 0:
-            break
-    return " ".join("".join(pieces).split())

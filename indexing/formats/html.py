@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
+from indexing.formats.markup import Block
 from indexing.formats.plain_text import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -41,18 +42,6 @@ _NO_ELEMENTS = re.compile(
 )
 # html.parser gives more than 4,300 digits to int(), which raises; the greatest code point has seven.
 _NUMBER = re.compile(r"&#(0*+)([0-9]*+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A paragraph or heading; ``level`` is 1 to 6 for ``h1`` to ``h6`` and 0 for the rest.
-
-    ``anchors`` are the ids of elements that begin in it or between it and the block before.
-    """
-
-    text: str
-    level: int
-    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

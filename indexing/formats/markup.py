@@ -1,4 +1,4 @@
-"""Chapters of pages and e-books, from what they mark as headings."""
+"""A text with the headings that its source marks, and chapters made of them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,35 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from indexing.book import Chapter
+from indexing.book import Chapter, Page
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import named_headings
 from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
 from indexing.chapters.numerals import numeral
 from indexing.chapters.outline import find_chapters, nested
-from indexing.formats.html import Block
+from indexing.formats.plain_text import normalise
 
 _GAP = "\n\n"
+_SPACES = re.compile(r"[ \t]+")
+_AROUND_BREAK = re.compile(r" ?[\r\n] ?")
 _NOT_A_CHAPTER = re.compile(
     r"(?:table of )?contents|(?:list of )?illustrations|the (?:full )?project gutenberg.*|title ?page|cover",
     re.I,
 )
 _LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
 _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it that is its title
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph or heading; ``level`` is 1 and more for headings and 0 for the rest.
+
+    ``anchors`` are the ids of elements that begin in it or between it and the block before.
+    """
+
+    text: str
+    level: int
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,24 @@ class MarkedText:
     text: str
     marks: tuple[Mark, ...]
     anchors: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file of any format holds: its text with its headings (``content.marks``), what it states of
+    title and author, its table of contents, if it has one beside the headings, and its printed pages."""
+
+    content: MarkedText
+    title: str | None = None
+    author: str | None = None
+    contents: tuple[Mark, ...] = ()
+    pages: tuple[Page, ...] = ()
+
+
+def paragraph(text: str, level: int = 0) -> list[Block]:
+    """``text`` as one block, its runs of spaces made one; none where there is no text in it."""
+    text = normalise(_AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)))
+    return [Block(text, level)] if text else []
 
 
 def join(blocks: Iterable[Block]) -> MarkedText:

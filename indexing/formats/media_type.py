@@ -13,33 +13,46 @@ class Media(Enum):
     """A kind of file that a book can be read from."""
 
     TEXT = "text"
+    MARKDOWN = "Markdown"
     HTML = "HTML"
     EPUB = "EPUB"
+    PDF = "PDF"
+    DOCX = "DOCX"
+    ODT = "ODT"
+    RTF = "RTF"
+    FB2 = "FB2"
 
+
+WANTED = f"wanted {', '.join(media.value for media in [*Media][:-1])} or {[*Media][-1].value}"
 
 _SUFFIXES = {
     ".txt": Media.TEXT,
     ".text": Media.TEXT,
-    ".md": Media.TEXT,
+    ".md": Media.MARKDOWN,
+    ".markdown": Media.MARKDOWN,
     ".html": Media.HTML,
     ".htm": Media.HTML,
     ".xhtml": Media.HTML,
     ".epub": Media.EPUB,
+    ".pdf": Media.PDF,
+    ".docx": Media.DOCX,
+    ".odt": Media.ODT,
+    ".rtf": Media.RTF,
+    ".fb2": Media.FB2,
+    ".fb2.zip": Media.FB2,
     ".content": None,  # NarrativeQA's stories: text or a page, as the site that had them served them
 }
 # Of the files in a folder; notes in Markdown lie beside books more often than they are books.
-FOLDER_SUFFIXES = tuple(suffix for suffix in _SUFFIXES if suffix != ".md")
+FOLDER_SUFFIXES = tuple(suffix for suffix, media in _SUFFIXES.items() if media is not Media.MARKDOWN)
 _CONTENT_TYPES = {
     "text/plain": Media.TEXT,
-    "text/markdown": Media.TEXT,
+    "text/markdown": Media.MARKDOWN,
     "text/html": Media.HTML,
     "application/xhtml+xml": Media.HTML,
-    "application/epub+zip": Media.EPUB,
 }
+_MAGIC = ((b"%PDF-", Media.PDF), (b"{\\rtf", Media.RTF))
 _FOREIGN = (
-    (b"%PDF", "a PDF"),
-    (b"{\\rtf", "an RTF document"),
-    (b"\xd0\xcf\x11\xe0", "an old Word document"),
+    (b"\xd0\xcf\x11\xe0", "an old Word document, or one with a password"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ", "an xz archive"),
@@ -48,56 +61,91 @@ _FOREIGN = (
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
+    (b"TPZ", "a Kindle book (Topaz)"),
+    (b"\xeaDRMION\xee", "a Kindle book (KFX) that is protected (DRM)"),
 )
-_WRITTEN = ("an RTF document", "an old Word document")
+# In zip archives: the names of their parts, and the kinds that are not books.
+_EPUB_PARTS = (b"application/epub+zip", b"META-INF/container.xml")
+_DOCX_PARTS = (b"word/document", b"[Content_Types].xml")
+_ODT_TYPE = b"application/vnd.oasis.opendocument.text"
 _OFFICE = (
-    (b"[Content_Types].xml", "a document of Microsoft Office, such as DOCX"),
-    (b"application/vnd.oasis.opendocument", "an OpenDocument file, such as ODT"),
+    (b"[Content_Types].xml", "a document of Microsoft Office that holds no text, such as XLSX"),
+    (b"application/vnd.oasis.opendocument", "an OpenDocument file that holds no text, such as ODS"),
 )
-_SAVE_AS = "open it in the program it is from and save it as text (.txt) or as a web page (.html)"
+_SAVE_AS = "open it in the program it is from and save it as DOCX or as text (.txt)"
+_CONVERT = "convert it to EPUB, with Calibre for instance"
 _ZIP = b"PK\x03\x04"
 _HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
     re.I | re.S,
 )
+_FB2 = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*)*+(?:(?><!--.*?-->)\s*+)*+<(?:\w+:)?FictionBook\b", re.S
+)
 _HEAD = 4096
-_EXPECTED = "wanted a text file, an HTML page or an EPUB"
 
 
 def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
     """The kind of the file ``name`` (a path or an address) that holds ``data``.
 
-    An archive that is an EPUB is one whatever its name. Else what the name's suffix and the content
-    type promise is held against the first bytes: text that turns out to be a page (as when a site
-    answers with an error page), and anything that is no book, raise ``SourceError``.
+    An archive that is a book is one whatever its name, and so is all that its first bytes tell. Else what
+    the name's suffix and the content type promise is held against the first bytes: text that turns out to
+    be a page (as when a site answers with an error page), and anything that is no book, raise
+    ``SourceError``.
     """
     if not data.strip(b"\0 \t\r\n"):
-        raise SourceError(f"{name} is empty; {_EXPECTED}")
+        raise SourceError(f"{name} is empty; {WANTED}")
     if data.startswith(_ZIP):
-        if b"application/epub+zip" in data[:200] or b"META-INF/container.xml" in data:
-            return Media.EPUB
-        for part, kind in _OFFICE:
-            if part in data:
-                raise SourceError(f"{name} is {kind}; {_EXPECTED}: {_SAVE_AS}")
-        raise SourceError(
-            f"{name} is a zip archive and no EPUB; {_EXPECTED}: unpack it and index the books in it"
-        )
+        return _media_of_archive(name, data)
+    for magic, media in _MAGIC:
+        if data.startswith(magic):
+            return media
     for magic, kind in _FOREIGN:
         if data.startswith(magic):
-            advice = _SAVE_AS if kind in _WRITTEN else "convert it to one of these"
-            raise SourceError(f"{name} is {kind}; {_EXPECTED}: {advice}")
+            advice = (
+                _SAVE_AS if "Word" in kind else _CONVERT if "Kindle" in kind else "convert it to one of these"
+            )
+            raise SourceError(f"{name} is {kind}; {WANTED}: {advice}")
     if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
-        raise SourceError(f"{name} is a Kindle book; {_EXPECTED}: convert it to EPUB")
+        raise SourceError(f"{name} is {_kindle_book(data)}")
     promised = _promised(name, content_type)
+    if promised is Media.FB2 or _FB2.match(data[:_HEAD]):
+        return Media.FB2
     found = Media.HTML if _HTML.match(data[:_HEAD]) else Media.TEXT
-    if promised is Media.EPUB:
-        raise SourceError(f"{name} is named an EPUB but holds {found.value}; get it again or rename it")
+    if promised in (Media.EPUB, Media.PDF, Media.DOCX, Media.ODT, Media.RTF):
+        raise SourceError(
+            f"{name} is named {promised.value} but holds {found.value}; get it again or rename it"
+        )
     if promised is Media.TEXT and found is Media.HTML:
         raise SourceError(
             f"{name} holds an HTML page where text was expected (an error page?); "
             "look at it in a browser, and if it is the book, save it as .html"
         )
     return promised or found
+
+
+def _media_of_archive(name: str, data: bytes) -> Media:
+    head = data[:200]
+    if _ODT_TYPE in head and _ODT_TYPE + b"-template" not in head:
+        return Media.ODT
+    if any(part in data for part in _EPUB_PARTS):
+        return Media.EPUB
+    if all(part in data for part in _DOCX_PARTS):
+        return Media.DOCX
+    if re.search(rb"\.fb2", data, re.I):
+        return Media.FB2
+    for part, kind in _OFFICE:
+        if part in data:
+            raise SourceError(f"{name} is {kind}; {WANTED}: {_SAVE_AS}")
+    raise SourceError(f"{name} is a zip archive and no book; {WANTED}: unpack it and index the books in it")
+
+
+def _kindle_book(data: bytes) -> str:
+    """What a Kindle book is and what to do, by the kind of encryption that its first record states."""
+    first = int.from_bytes(data[78:82], "big")
+    if int.from_bytes(data[first + 12 : first + 14], "big"):
+        return f"a Kindle book that is protected (DRM); {WANTED}, without protection"
+    return f"a Kindle book (MOBI or AZW3); {WANTED}: {_CONVERT}"
 
 
 def _promised(name: str, content_type: str | None) -> Media | None:

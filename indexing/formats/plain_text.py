@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from indexing.errors import SourceError
+from indexing.formats.media_type import WANTED
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -46,10 +47,7 @@ def decode(data: bytes, name: str, declared: str | None = None) -> str:
     text = _decode(data, declared)
     control = sum(map(text.count, map(chr, (*range(9), *range(14, 32), 0xFFFD))))
     if control > _MOST_CONTROL * len(text):
-        raise SourceError(
-            f"{name} holds binary data, not text; "
-            "wanted a text file, an HTML page or an EPUB: convert it to one of these"
-        )
+        raise SourceError(f"{name} holds binary data, not text; {WANTED}: convert it to one of these")
     return text
 
 

@@ -7,19 +7,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from indexing.book import Book
+from indexing.book import Book, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
+from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
+from indexing.formats.fb2 import read_fb2
 from indexing.formats.html import read_page
-from indexing.formats.markup import Mark, join, marked_chapters
+from indexing.formats.markdown import read_markdown
+from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters
 from indexing.formats.media_type import Media, media_of
+from indexing.formats.metadata import stated_author, stated_title
+from indexing.formats.odt import read_odt
+from indexing.formats.pdf import read_pdf
 from indexing.formats.plain_text import decode, normalise
+from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
 from indexing.sources.locate import Source
 
-_LONGEST_TITLE = 300  # characters of what a file states; a page's <title> may hold the whole book
+_LONGEST_TITLE = 300  # characters
 
 
 def read_book(source: Source, id: str | None = None, title: str | None = None) -> Book:
@@ -33,18 +40,8 @@ def read_book(source: Source, id: str | None = None, title: str | None = None) -
     fetched = source.fetch()
     data = fetched.data
     media = media_of(source.name, data, fetched.content_type)
-    charset = _charset(fetched.content_type)
-    stated: str | None = None
-    marks: tuple[Sequence[Mark], ...] = ()
-    if media is Media.EPUB:
-        epub = read_epub(data, source.name)
-        text, stated, marks = epub.content.text, epub.title, (epub.contents, epub.content.marks)
-    elif media is Media.HTML:
-        page = read_page(data, source.name, charset)
-        content = join(page.blocks)
-        text, stated, marks = content.text, page.title, (content.marks,)
-    else:
-        text = normalise(decode(data, source.name, gutenberg.stated_encoding(data) or charset))
+    document = _read(media, data, source.name, _charset(fetched.content_type))
+    text = document.content.text
     start, end = gutenberg.body_span(text)
     body = text[start:end]
     if not re.search(r"\w", body):
@@ -54,11 +51,40 @@ def read_book(source: Source, id: str | None = None, title: str | None = None) -
     if media is Media.TEXT:
         chapters = find_chapters(body)
     else:
+        marks = (document.contents, document.content.marks)
         chapters = marked_chapters(body, *(_within(each, start, end) for each in marks))
     if not title:
-        found = gutenberg.stated_title(text) or stated or gutenberg.title_page(body) or _stem(source.name)
-        title = found[:_LONGEST_TITLE]
-    return Book(id, normalise(title), body, source.name, chapters)
+        title = (
+            gutenberg.stated_title(text)
+            or stated_title(document.title)
+            or gutenberg.title_page(body)
+            or _stem(source.name)
+        )[:_LONGEST_TITLE]
+    author = stated_author(document.author)
+    pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
+    return Book(id, normalise(title), body, source.name, chapters, author and normalise(author), pages)
+
+
+def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document:
+    """What ``data`` holds, read as ``media``; ``charset`` is what its server stated."""
+    match media:
+        case Media.EPUB:
+            return read_epub(data, name)
+        case Media.DOCX:
+            return read_docx(data, name)
+        case Media.ODT:
+            return read_odt(data, name)
+        case Media.FB2:
+            return read_fb2(data, name)
+        case Media.PDF:
+            return read_pdf(data, name)
+        case Media.RTF:
+            return read_rtf(data)
+        case Media.HTML:
+            page = read_page(data, name, charset)
+            return Document(join(page.blocks), page.title)
+    text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
+    return read_markdown(text, name) if media is Media.MARKDOWN else Document(MarkedText(text, (), {}))
 
 
 def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:

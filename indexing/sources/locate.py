@@ -14,7 +14,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from indexing.errors import SourceError
-from indexing.formats.media_type import FOLDER_SUFFIXES, media_of
+from indexing.formats.media_type import FOLDER_SUFFIXES, WANTED, media_of
 from indexing.ids import slug
 from indexing.sources.fetch import LARGEST_FILE, Fetched, Missing, Web, save
 
@@ -131,7 +131,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _is_book(path: Path) -> bool:
-    return path.suffix.lower() in FOLDER_SUFFIXES
+    return path.name.lower().endswith(FOLDER_SUFFIXES)
 
 
 def _why_ignored(path: Path) -> str:
@@ -166,7 +166,7 @@ def _distinct_ids(paths: list[Path]) -> list[str]:
 def _read_file(path: Path) -> Fetched:
     try:
         if not path.is_file():
-            raise SourceError(f"{path} is no regular file; wanted a text file, an HTML page or an EPUB")
+            raise SourceError(f"{path} is no regular file; {WANTED}")
         if path.stat().st_size > LARGEST_FILE:
             raise SourceError(f"{path} is larger than {LARGEST_FILE // 2**20} MB; wanted a book")
         return Fetched(path.read_bytes())

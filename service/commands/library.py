@@ -70,6 +70,7 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
             [
                 ("id", book.id),
                 ("title", book.title),
+                *([("author", book.author)] if book.author else []),
                 ("source", book.source),
                 ("words", f"{book.words:,} ({book.characters:,} characters, {book.terms:,} distinct)"),
                 ("passages", f"{book.passages:,} of {book.words_per_passage} words, overlap {book.overlap}"),

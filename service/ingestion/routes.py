@@ -71,7 +71,11 @@ _FORM = {
     "required": ["file"],
     "additionalProperties": False,
     "properties": {
-        "file": {"type": "string", "format": "binary", "description": "Text, HTML or EPUB."},
+        "file": {
+            "type": "string",
+            "format": "binary",
+            "description": "EPUB, PDF, DOCX, ODT, RTF, FB2, Markdown, HTML or text.",
+        },
         "id": TypeAdapter(BookId).json_schema(),
         "title": TypeAdapter(Title).json_schema(),
     },
@@ -94,7 +98,9 @@ _FORM = {
     },
 )
 async def add_book(request: Request, response: Response, ingester: TheIngester) -> JobOut:
-    """Upload a book, text, HTML or EPUB, as a file or as text in JSON; it is indexed beside the answering.
+    """Upload a book as a file or as text in JSON; it is indexed beside the answering.
+
+    Files may be EPUB, PDF, DOCX, ODT, RTF, FB2, Markdown, HTML or text.
 
     With an `id` that stands for a book, that book is replaced in one step when the new one is ready; without,
     a book is never replaced.

@@ -151,7 +151,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
 }
 
 const place = (evidence) =>
-  [evidence.chapter, `${percent(evidence.percent / 100)} into the book`].filter(Boolean).join(" · ");
+  [evidence.chapter, evidence.page && `page ${evidence.page}`, `${percent(evidence.percent / 100)} into the book`].filter(Boolean).join(" · ");
 
 async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
   figure.shown = evidence;

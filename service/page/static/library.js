@@ -146,8 +146,9 @@ const TYPES = new Set(["text/plain", "text/html", "text/markdown"]);
 
 /** Throws a Problem for what need not be sent, for it would be refused. */
 async function checkFile(file, suffixes) {
-  const suffix = /\.[a-z0-9]{1,5}$/i.exec(file.name)?.[0].toLowerCase();
-  if (suffix !== undefined && !suffixes.includes(suffix) && !TYPES.has(file.type)) {
+  const name = file.name.toLowerCase();
+  const suffix = /\.[a-z0-9]{1,8}$/.exec(name)?.[0];
+  if (suffix !== undefined && !suffixes.some((one) => name.endsWith(one)) && !TYPES.has(file.type)) {
     const kind = suffix.slice(1).toUpperCase();
     throw new Problem(415, `${kind} files cannot be read; convert it to EPUB or plain text, with Calibre for instance.`);
   }

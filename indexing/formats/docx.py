@@ -1,0 +1,112 @@
+"""DOCX: the paragraphs of the main part, with the headings that their styles make of them (ECMA-376-1)."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from indexing.formats.archive import Archive, first_text, walk
+from indexing.formats.markup import Block, Document, join, paragraph
+
+# What was deleted or moved away, and the copy of a text box for programs that know no text boxes.
+_LEFT_OUT = frozenset(("del", "moveFrom", "Fallback", "instrText", "delText"))
+_CHARACTERS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+_HEADING = re.compile(r"heading ?([1-9])", re.I)
+_CONTENTS = re.compile(r"toc ?\d.*|toc heading|table of figures", re.I)
+_MAIN = "/officeDocument"
+_BODY_LEVEL = 9  # of an outline, whose others are 0 to 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What a paragraph's style says of it."""
+
+    name: str = ""
+    level: int = 0
+    parent: str | None = None
+
+
+def read_docx(data: bytes, name: str) -> Document:
+    """The document that ``data`` holds; ``name`` is said in errors.
+
+    Headers, footers, footnotes, comments, deleted text and the table of contents are left out. Raises
+    ``SourceError`` for what is damaged or too large.
+    """
+    archive = Archive(data, name, "a DOCX document")
+    main = _main_part(archive)
+    styles = _styles(archive, posixpath.join(posixpath.dirname(main), "styles.xml"))
+    blocks, title = _paragraphs(archive.tree(main), styles)
+    core = archive.tree_if_any("docProps/core.xml")
+    if core is None:
+        return Document(join(blocks), title)
+    return Document(join(blocks), first_text(core.iter("title")) or title, first_text(core.iter("creator")))
+
+
+def _main_part(archive: Archive) -> str:
+    relations = archive.tree_if_any("_rels/.rels")
+    for relation in () if relations is None else relations.iter("Relationship"):
+        if (relation.get("Type") or "").endswith(_MAIN):
+            return posixpath.normpath((relation.get("Target") or "").lstrip("/"))
+    return "word/document.xml"
+
+
+def _styles(archive: Archive, path: str) -> dict[str, _Style]:
+    root = archive.tree_if_any(path)
+    styles: dict[str, _Style] = {}
+    for element in () if root is None else root.iter("style"):
+        named, outline, parent = (element.find(f".//{tag}") for tag in ("name", "outlineLvl", "basedOn"))
+        name = "" if named is None else named.get("val") or ""
+        found = _HEADING.fullmatch(name)
+        level = int(found[1]) if found else _level(outline)
+        styles[element.get("styleId") or ""] = _Style(
+            name, level, None if parent is None else parent.get("val")
+        )
+    return styles
+
+
+def _level(outline: Any) -> int:
+    value = "" if outline is None else outline.get("val") or ""
+    return int(value) + 1 if value.isascii() and value.isdigit() and int(value[:3]) < _BODY_LEVEL else 0
+
+
+def _inherited_level(style: _Style, styles: dict[str, _Style]) -> int:
+    """The level of a style, or of the nearest one that it is based on; styles may be based on one another."""
+    for _ in range(10):
+        if style.level or style.parent not in styles:
+            break
+        style = styles[style.parent]
+    return style.level
+
+
+def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str | None]:
+    """The paragraphs as blocks, and the first of the style that titles have."""
+    blocks: list[Block] = []
+    title: str | None = None
+    pieces: list[str] = []
+    style, level = _Style(), 0
+    elements = walk(root)
+    for event, element in elements:
+        tag = element.tag
+        if event == "start":
+            if tag in _LEFT_OUT:
+                elements.skip_subtree()
+            elif tag == "pStyle":
+                style = styles.get(element.get("val") or "", style)
+                level = level or _inherited_level(style, styles)
+            elif tag == "outlineLvl":
+                level = _level(element)
+            elif tag == "t":
+                pieces.append(element.text or "")
+            else:
+                pieces.append(_CHARACTERS.get(tag, ""))
+        # A paragraph may hold a text box, whose paragraphs are then between the pieces of its own text.
+        if tag == "p":
+            if not _CONTENTS.fullmatch(style.name):
+                blocks += paragraph("".join(pieces), level)
+            if style.name.lower() == "title" and title is None:
+                title = "".join(pieces).strip() or None
+            pieces.clear()
+            style, level = _Style(), 0
+    return blocks, title and " ".join(title.split())

@@ -1,0 +1,97 @@
+"""FB2 (FictionBook 2), by itself or in a zip archive: its sections in order, their titles as headings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indexing.formats.archive import Archive, damaged, first_text, listed, text_of, walk, xml_tree
+from indexing.formats.markup import Block, Document, join, paragraph
+
+_KIND = "an FB2 book"
+_LEFT_OUT = frozenset(("binary", "description", "stylesheet", "image"))
+_PARAGRAPHS = frozenset(("p", "v", "subtitle", "text-author", "date", "td", "th"))
+_JOINED = frozenset(("title", "stanza"))  # whose paragraphs are lines of one block
+_APART = ("notes", "comments", "footnotes")  # names of bodies that are not the story
+_ZIP = b"PK\x03\x04"
+
+
+def read_fb2(data: bytes, name: str) -> Document:
+    """The book that ``data`` holds, zipped or not; ``name`` is said in errors.
+
+    Bodies of notes, the marks that lead to them, and pictures are left out. Raises ``SourceError`` for what
+    is damaged or too large.
+    """
+    if data.startswith(_ZIP):
+        archive = Archive(data, name, _KIND)
+        path = next((path for path in archive.members if path.lower().endswith(".fb2")), "the .fb2 file")
+        data = archive.read(path)
+    root = xml_tree(data)
+    if root is None or root.tag != "FictionBook":
+        raise damaged(name, _KIND, "it is no XML of that kind")
+    stated = root.find(".//title-info")
+    blocks = _blocks(root)
+    if stated is None:
+        return Document(join(blocks))
+    return Document(join(blocks), first_text(stated.iter("book-title")), _authors(stated))
+
+
+def _authors(stated: Any) -> str | None:
+    parts = ("first-name", "middle-name", "last-name")
+    names = []
+    for author in stated.iter("author"):
+        found = [first_text(author.iter(part)) for part in parts]
+        names.append(" ".join(filter(None, found)) or first_text(author.iter("nickname")) or text_of(author))
+    return listed(names)
+
+
+def _blocks(root: Any) -> list[Block]:
+    blocks: list[Block] = []
+    pieces: list[str] = []
+    joined = depth = inside = 0  # open titles and stanzas, sections, and paragraphs
+    elements = walk(root)
+
+    def end_block(level: int = 0) -> None:
+        blocks.extend(paragraph("".join(pieces), level))
+        pieces.clear()
+
+    for event, element in elements:
+        tag = element.tag
+        if event == "start":
+            if (
+                tag in _LEFT_OUT
+                or (tag == "a" and element.get("type") == "note")
+                or (tag == "body" and (element.get("name") or "").lower() in _APART)
+            ):
+                elements.skip_subtree()
+                continue
+            depth += tag == "section"
+            if tag in _JOINED and not joined:
+                end_block()
+            joined += tag in _JOINED
+            if tag in _PARAGRAPHS:
+                inside += 1
+                if not joined:
+                    end_block()
+            if inside:
+                pieces.append(_folded(element.text))
+            continue
+        depth -= tag == "section"
+        if tag in _PARAGRAPHS:
+            inside -= 1
+            pieces.append("\n")
+            if not joined:
+                end_block()
+        if tag in _JOINED:
+            joined -= 1
+            if not joined:
+                # The title of a body is the book's, and no chapter's.
+                end_block(depth if tag == "title" else 0)
+        if inside:
+            pieces.append(_folded(element.tail))
+    end_block()
+    return blocks
+
+
+def _folded(text: str | None) -> str:
+    """Text whose line ends are spaces, as they are in XML."""
+    return (text or "").replace("\r", " ").replace("\n", " ")

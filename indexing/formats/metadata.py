@@ -1,0 +1,72 @@
+"""Titles and authors as files state them, made fit to be shown."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST = 300  # characters of what a file states; a page's <title> may hold the whole book
+# What programs write where nobody states a title or an author.
+_NO_TITLE = re.compile(
+    r"(?:microsoft word - .*|untitled.*|unknown|no title|title|document ?\d*"
+    r"|\S+\.(?:docx?|odt|rtf|pdf|txt|html?|indd|qxd|pages|tex|md))",
+    re.I,
+)
+_NO_AUTHOR = re.compile(
+    r"(?:user|admin|administrator|owner|author|unknown|anonymous|python-docx|microsoft office user)", re.I
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_NUMERAL = re.compile(r"[IVXLC]+")
+_SMALL = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "but",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "nor",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "with",
+    )
+)
+
+
+def stated_title(title: str | None) -> str | None:
+    """A title on one line and in normal case; None for none, and for what programs fill in."""
+    return _stated(title, _NO_TITLE)
+
+
+def stated_author(author: str | None) -> str | None:
+    """An author's name on one line and in normal case; None for none, and for what programs fill in."""
+    return _stated(author, _NO_AUTHOR)
+
+
+def _stated(text: str | None, nothing: re.Pattern[str]) -> str | None:
+    text = " ".join((text or "")[: 2 * _LONGEST].split())[:_LONGEST]
+    return None if not text or nothing.fullmatch(text) else in_normal_case(text)
+
+
+def in_normal_case(text: str) -> str:
+    """Text of capitals alone as titles and names are written: ``The Weigher of Sandry Quay``.
+
+    Roman numerals and single letters are kept; text that is not all capitals is as it was.
+    """
+    if not text.isupper() or not re.search(r"[^\W\d_]{3}", text):
+        return text
+
+    def lowered(match: re.Match[str]) -> str:
+        word = match[0]
+        if word.lower() in _SMALL and match.start() and text[: match.start()].rstrip()[-1:] not in (":", "."):
+            return word.lower()
+        return word if _NUMERAL.fullmatch(word) else word.capitalize()
+
+    return _WORD.sub(lowered, text)

@@ -1,0 +1,143 @@
+"""PDF: its lines as PDFium finds them, made into paragraphs; its outline, title, author and page numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from indexing.book import Page
+from indexing.errors import SourceError
+from indexing.formats.archive import damaged
+from indexing.formats.markup import Document
+from indexing.formats.page_layout import Bookmark, Line, lay_out
+from indexing.formats.plain_text import normalise
+
+_KIND = "a PDF"
+_MOST_PAGES = 20_000
+_MOST_CHARACTERS = 50_000_000
+_MOST_BOOKMARKS = 10_000
+_FEWEST_CHARACTERS = 10  # on a page, on average; fewer are page numbers and marks on pictures of pages
+_MOST_UNKNOWN = 0.3  # of the characters
+_HYPHEN = 0x02  # which PDFium puts for a hyphen that it takes for a line's end
+_HYPHENS = (_HYPHEN, 0xFFFE)
+_LIGATURES = {
+    0xFB00 + number: text for number, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))
+}
+_PDFIUM = threading.Lock()  # it is not safe for threads
+
+
+def read_pdf(data: bytes, name: str) -> Document:
+    """The document that ``data`` holds; ``name`` is said in errors.
+
+    Running heads and feet and page numbers are left out, words that a line's end parts are joined. Raises
+    ``SourceError`` for what is damaged, protected by a password, too large or has no text but pictures of it.
+    """
+    import pypdfium2  # type: ignore[import-untyped]
+
+    try:
+        with _PDFIUM, closing(pypdfium2.PdfDocument(data)) as pdf:
+            count = len(pdf)
+            if count > _MOST_PAGES:
+                raise damaged(name, _KIND, f"it has {count:,} pages, more than the {_MOST_PAGES:,} allowed")
+            pages = list(_pages(pdf, name))
+            labels = [pdf.get_page_label(number) or str(number + 1) for number in range(count)]
+            bookmarks = list(_bookmarks(pdf))
+            title, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise SourceError(
+                f"{name} is protected with a password; open it, print or save it without one, and index that"
+            ) from error
+        raise damaged(name, _KIND, str(error)) from error
+    _check_text(pages, name)
+    content, contents, starts = lay_out(pages, bookmarks)
+    return Document(content, title, author, contents, tuple(map(Page, labels, starts)))
+
+
+def _check_text(pages: list[list[Line]], name: str) -> None:
+    """Raise ``SourceError`` where the pages are pictures, or of letters that no program can tell."""
+    text = "".join(line.text for lines in pages for line in lines)
+    if len(text) < _FEWEST_CHARACTERS * len(pages):
+        raise SourceError(
+            f"{name} is a PDF of pictures of pages (scanned), without their text; "
+            "have a program recognise it (OCR, such as ocrmypdf), and index what that makes"
+        )
+    unknown = sum(1 for letter in text if letter == "\ufffd" or "\ue000" <= letter <= "\uf8ff")
+    if unknown > _MOST_UNKNOWN * len(text):
+        raise SourceError(
+            f"{name} does not say which letters its fonts show; "
+            "have a program recognise them (OCR, such as ocrmypdf --force-ocr), and index what that makes"
+        )
+
+
+def _pages(pdf: Any, name: str) -> Iterator[list[Line]]:
+    left = _MOST_CHARACTERS
+    for number in range(len(pdf)):
+        with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
+            left -= text.count_chars()
+            if left < 0:
+                raise damaged(name, _KIND, f"it holds more than {_MOST_CHARACTERS:,} characters")
+            yield list(_lines(text, number))
+
+
+def _lines(page: Any, number: int) -> Iterator[Line]:
+    """The lines of a page in the order in which they are drawn."""
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    codes: list[int] = []
+    first = last = -1  # the visible characters at its ends
+
+    def line(hyphen: bool) -> Iterator[Line]:
+        text = "".join(_LIGATURES.get(code) or chr(code) for code in codes)
+        # Characters beyond U+FFFF may come as two surrogates.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = " ".join(normalise(text).split())
+        if first < 0 or not text:
+            return
+        raw.FPDFText_GetLooseCharBox(page, last, ctypes.byref(box))
+        right = box.right
+        raw.FPDFText_GetLooseCharBox(page, first, ctypes.byref(box))
+        yield Line(text, number, box.left, max(right, box.left), box.top, box.bottom, hyphen)
+
+    for at in range(page.count_chars()):
+        code = raw.FPDFText_GetUnicode(page, at)
+        if code == 0x0A or code in _HYPHENS:
+            yield from line(code in _HYPHENS)
+            codes.clear()
+            first = last = -1
+        elif code != 0x0D:
+            code = code if 0 < code < 0x110000 else 0xFFFD
+            codes.append(code)
+            if not chr(code).isspace():
+                first, last = (at if first < 0 else first), at
+    yield from line(False)
+
+
+def _bookmarks(pdf: Any) -> Iterator[Bookmark]:
+    """The entries of the outline that lead to a place in the document."""
+    for number, entry in enumerate(pdf.get_toc()):
+        if number >= _MOST_BOOKMARKS:
+            break
+        target = entry.get_dest()
+        page = None if target is None else target.get_index()
+        label = " ".join((entry.get_title() or "")[:1000].split())
+        if page is None or not label:
+            continue
+        kind, view = target.get_view()
+        top = _top(kind, view)
+        yield Bookmark(entry.level + 1, label, page, top)
+
+
+def _top(kind: int, view: list[float]) -> float | None:
+    """How high on its page the place of a bookmark is (PDF 32000-1, table 151); None for the whole page."""
+    from pypdfium2 import raw
+
+    if kind == raw.PDFDEST_VIEW_XYZ and len(view) > 1:
+        return view[1]
+    if kind in (raw.PDFDEST_VIEW_FITH, raw.PDFDEST_VIEW_FITBH) and view:
+        return view[0]
+    return None

@@ -1,0 +1,223 @@
+"""Office documents, e-books, Markdown and RTF: the words, chapters, title and author that the story has."""
+
+from __future__ import annotations
+
+import zipfile
+from functools import partial
+from io import BytesIO
+
+import pytest
+from manuscripts import AUTHOR, FILES, TITLE, Manuscript, docx_by_word, fb2, odt, rtf, sample, twelve, zipped
+
+from indexing.book import Book
+from indexing.errors import SourceError
+from indexing.formats.metadata import in_normal_case, stated_author, stated_title
+from indexing.formats.read import read_book
+from indexing.sources.fetch import Fetched
+from indexing.sources.locate import Source
+
+
+def read(name: str, data: bytes | str) -> Book:
+    return read_book(Source(name, "gull", partial(Fetched, data.encode() if isinstance(data, str) else data)))
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+def check_chapters(book: Book, manuscript: Manuscript) -> None:
+    """Chapters begin at their headings and hold their paragraphs, and nothing lies between them."""
+    assert len(book.chapters) == len(manuscript.chapters), titles(book)
+    for chapter, (heading, paragraphs) in zip(book.chapters, manuscript.chapters, strict=True):
+        told = book.text[chapter.start : chapter.end]
+        assert told.split() == " ".join((heading, *paragraphs)).split()
+        assert chapter.title.endswith(heading.split("\n")[-1])
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_a_story_has_the_same_words_chapters_and_title_in_every_format(format: str) -> None:
+    name, write = FILES[format]
+    book = read(name, write(sample()))
+    assert book.text.split()[-len(sample().words) :] == sample().words
+    check_chapters(book, sample())
+    assert book.title == TITLE
+    assert book.author == (None if format in ("html", "markdown with underlines") else AUTHOR)
+
+
+@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("number", range(12))
+def test_twelve_books_of_each_format_are_read_word_for_word(format: str, number: int) -> None:
+    name, write = FILES[format]
+    manuscript = twelve()[number]
+    book = read(name, write(manuscript))
+    assert book.text.split()[-len(manuscript.words) :] == manuscript.words
+    check_chapters(book, manuscript)
+
+
+@pytest.mark.parametrize("format", [format for format in FILES if "markdown" not in format])
+def test_a_file_is_known_by_what_is_in_it_whatever_its_name(format: str) -> None:
+    name, write = FILES[format]
+    assert read("weigher.content", write(sample())).text == read(name, write(sample())).text
+
+
+def test_a_paragraph_of_a_docx_is_what_is_seen_of_it() -> None:
+    body = (
+        "<w:p><w:r><w:t>One</w:t><w:tab/><w:t>two</w:t><w:br/><w:t>three</w:t></w:r>"
+        "<w:del><w:r><w:t>gone</w:t></w:r></w:del><w:hyperlink><w:r><w:t> four</w:t></w:r></w:hyperlink>"
+        "</w:p>"
+        '<w:p><w:pPr><w:pStyle w:val="c"/></w:pPr><w:r><w:t>Chapter I .... 1</w:t></w:r></w:p>'
+        "<w:p><w:r><w:t>five</w:t></w:r><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>"
+        "<w:p><w:r><w:t>box</w:t></w:r></w:p>"
+        "</w:txbxContent></mc:Choice><mc:Fallback><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>"
+        "</w:r><w:r><w:t>six</w:t></w:r></w:p>"
+    )
+    files = {
+        "[Content_Types].xml": "<Types/>",
+        "word/document.xml": f"<w:document xmlns:w='w' xmlns:mc='m'><w:body>{body}</w:body></w:document>",
+        "word/styles.xml": "<s xmlns:w='w'><w:style w:styleId='c'><w:name w:val='toc 1'/></w:style></s>",
+    }
+    assert read("gull.docx", zipped(files)).text == "One two\nthree four\n\nfive\n\nbox\n\nsix"
+
+
+def test_styles_that_are_based_on_headings_are_headings() -> None:
+    styles = (
+        "<s xmlns:w='w'><w:style w:styleId='a'><w:name w:val='heading 2'/></w:style>"
+        "<w:style w:styleId='b'><w:name w:val='Kapitel'/><w:basedOn w:val='a'/></w:style>"
+        "<w:style w:styleId='x'><w:name w:val='x'/><w:basedOn w:val='y'/></w:style>"
+        "<w:style w:styleId='y'><w:name w:val='y'/><w:basedOn w:val='x'/></w:style></s>"
+    )
+    body = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
+        for style, text in (("b", "The Weir"), ("x", "water"), ("b", "The Mill"), ("y", "flour"))
+    )
+    files = {
+        "[Content_Types].xml": "<Types/>",
+        "word/document.xml": f"<w:document xmlns:w='w'><w:body>{body}</w:body></w:document>",
+        "word/styles.xml": styles,
+    }
+    assert titles(read("gull.docx", zipped(files))) == ["The Weir", "The Mill"]
+
+
+def test_verses_of_an_fb2_are_lines_and_sections_in_sections_are_chapters_of_parts() -> None:
+    chapter = (
+        "<section><title><p>{}</p></title><p>Water.</p>"
+        "<poem><stanza><v>Oh gull</v><v>oh weir</v></stanza></poem></section>"
+    )
+    parts = "".join(
+        f"<section><title><p>{part}</p></title>{''.join(map(chapter.format, names))}</section>"
+        for part, names in (("Before", ("The Weir", "The Mill")), ("After", ("The Gull",)))
+    )
+    book = read("gull.fb2", f"<FictionBook><body><title><p>The Gull</p></title>{parts}</body></FictionBook>")
+    assert titles(book) == ["Before, The Weir", "Before, The Mill", "After, The Gull"]
+    assert "Water.\n\nOh gull\noh weir\n\n" in book.text
+
+
+def test_an_rtf_is_read_in_the_code_pages_of_its_fonts() -> None:
+    data = (
+        rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}}\f0 caf\'e9 "
+        rb"{\f1 \'cc\'e8\'f0}"
+        rb" \u8212\'97 \u-10179?\u-8704? {\v hidden}\{x\}\~y\par}"
+    )
+    assert read("gull.rtf", data).text == "caf\u00e9 \u041c\u0438\u0440 \u2014 \U0001f600 {x}\u00a0y"
+
+
+def test_markdown_is_read_without_its_marks_and_its_front_matter_tells_title_and_author() -> None:
+    text = (
+        "---\ntitle: 'The Gull'\ntags: [a]\nauthor: Anse Vell\n---\n\n"
+        "The **gull** sat on [the weir](http://x),\n"
+        "`still`.\n\n> It watched.\n\n* one\n* two\n\n"
+        "![a picture](x.png)\n\n| a | b |\n|---|---|\n| c | d |\n"
+    )
+    book = read("gull.md", text)
+    assert book.text == "The gull sat on the weir, still.\n\nIt watched.\n\none\n\ntwo\n\na b\n\nc d"
+    assert (book.title, book.author) == ("The Gull", "Anse Vell")
+
+
+def test_titles_and_names_in_capitals_are_written_as_titles_and_names_are() -> None:
+    assert in_normal_case("THE WEIGHER OF SANDRY QUAY") == "The Weigher of Sandry Quay"
+    assert in_normal_case("HENRY VIII: A PLAY") == "Henry VIII: A Play"
+    assert in_normal_case("R. MARCHBANKS") == "R. Marchbanks"
+    assert in_normal_case("It and DNA") == "It and DNA"
+    assert in_normal_case("R. M.") == "R. M."
+
+
+def test_what_programs_fill_in_is_neither_title_nor_author() -> None:
+    assert [
+        stated_title(one) for one in ("Microsoft Word - gull.doc", "Untitled", "gull.indd", " ", None)
+    ] == [None] * 5
+    assert [stated_author(one) for one in ("python-docx", "Administrator", "", None)] == [None] * 4
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_document_that_breaks_off_is_refused_with_what_is_wrong(number: int) -> None:
+    data = docx_by_word(twelve()[0])
+    with pytest.raises(SourceError, match=r"cannot be read as a DOCX document|no book|binary"):
+        read("gull.docx", data[: len(data) * number // 5 + 10])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        (
+            "gull.odt",
+            zipped({}, ("mimetype", "application/vnd.oasis.opendocument.text")),
+            "content.xml is missing",
+        ),
+        (
+            "gull.ods",
+            zipped({}, ("mimetype", "application/vnd.oasis.opendocument.spreadsheet")),
+            "holds no text",
+        ),
+        ("gull.xlsx", zipped({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "holds no text"),
+        ("gull.docx", zipped({"[Content_Types].xml": "", "word/document.xml": ""}), "is no XML"),
+        ("gull.docx", b"\xd0\xcf\x11\xe0gull", "with a password"),
+        ("gull.docx", b"gull", "named DOCX but holds text"),
+        ("gull.fb2", b"gull", "cannot be read as an FB2 book"),
+        ("gull.fb2.zip", zipped({"gull.fb2": "<gull/>"}), "cannot be read as an FB2 book"),
+        ("gull.rtf", rb"{\rtf1 {\*\x gull}}", "no text"),
+        ("gull.mobi", bytes(60) + b"BOOKMOBI" + bytes(10) + (90).to_bytes(4, "big") + bytes(40), "Calibre"),
+        (
+            "gull.azw3",
+            bytes(60) + b"BOOKMOBI" + bytes(10) + (90).to_bytes(4, "big") + bytes(20) + b"\0\2",
+            "DRM",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_is_wrong(name: str, data: bytes, said: str) -> None:
+    with pytest.raises(SourceError, match=said) as caught:
+        read(name, data)
+    assert name in str(caught.value)
+
+
+def test_an_odt_with_a_password_is_refused() -> None:
+    data = BytesIO(odt(twelve()[0]))
+    with zipfile.ZipFile(data, "a") as archive:
+        archive.writestr("META-INF/manifest.xml", "<m:manifest xmlns:m='m'><m:encryption-data/></m:manifest>")
+    with pytest.raises(SourceError, match="password"):
+        read("gull.odt", data.getvalue())
+
+
+@pytest.mark.parametrize("format", ["docx of the web", "odt", "fb2 in an archive"])
+def test_documents_that_unpack_beyond_the_limit_are_refused(
+    format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexing.formats.archive._LARGEST_MEMBER", 2**14)
+    name, write = FILES[format]
+    with pytest.raises(SourceError, match="unpacks to more than"):
+        read(name, write(sample()))
+
+
+def test_entities_of_xml_are_neither_expanded_nor_fetched() -> None:
+    entities = '<!DOCTYPE a [<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY a "gullgull">]>'
+    text = fb2(twelve()[0]).decode().replace("?>\n", f"?>{entities}", 1).replace("<p>", "<p>&f;&a;", 1)
+    assert "gullgull" not in read("gull.fb2", text).text
+    assert "root:" not in read("gull.fb2", text).text
+
+
+def test_groups_of_an_rtf_may_stay_open() -> None:
+    data = rtf(twelve()[0])
+    assert (
+        read("gull.rtf", data[:-1]).text
+        == read("gull.rtf", data).text
+        == read("gull.rtf", data + b"}" * 9).text
+    )

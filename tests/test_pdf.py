@@ -1,0 +1,135 @@
+"""PDFs: running text, chapters and pages of books typeset here, and what cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("reportlab", reason="reportlab is not installed: pip install '.[dev]'")
+
+from manuscripts import AUTHOR, TITLE, Manuscript, sample, twelve
+from test_documents import check_chapters, read
+from typeset import DESIGNS, pdf, two_pages_of_pictures, with_password
+
+from indexing.errors import SourceError
+from indexing.formats.page_layout import Bookmark, Line, lay_out, without_heads
+
+
+def paragraphs(text: str) -> list[str]:
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+@pytest.mark.parametrize("number", range(len(DESIGNS)))
+def test_a_typeset_story_is_read_word_for_word_in_its_paragraphs_and_chapters(number: int) -> None:
+    book = read("weigher.pdf", pdf(sample(), DESIGNS[number]))
+    assert book.text.split() == sample().words
+    check_chapters(book, sample())
+    assert (book.title, book.author) == (TITLE, AUTHOR)
+    wanted = [" ".join(one.split()) for heading, texts in sample().chapters for one in (heading, *texts)]
+    read_right = set(paragraphs(book.text)) & set(wanted)
+    assert len(read_right) >= 0.98 * len(wanted)
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_twelve_pdfs_are_read_word_for_word(number: int) -> None:
+    manuscript = twelve()[number]
+    book = read("weigher.pdf", pdf(manuscript, DESIGNS[number % 5]))
+    assert book.text.split() == manuscript.words
+    check_chapters(book, manuscript)
+
+
+def test_pages_bear_their_printed_numbers_and_begin_at_their_first_words() -> None:
+    story = Manuscript(
+        (("CHAPTER I", tuple(f"Sack {n} was weighed and sold on the quay." for n in range(90))),)
+    )
+    design = replace(DESIGNS[0], indent=0)
+    book = read("weigher.pdf", pdf(story, design, first_page=7))
+    assert [page.label for page in book.pages] == ["7", "8", "9"]
+    # 595 points high, lines from 525 down to 60, 14 points each: 60 points and more go to the heading.
+    first = [book.text[page.start :].split()[1] for page in book.pages]
+    assert book.pages[0].start == 0
+    on_a_page = 1 + (595.28 - 70 - 60) // 14
+    assert int(first[2]) - int(first[1]) == on_a_page
+    assert 0.8 * on_a_page < int(first[1]) < on_a_page
+
+
+def test_hyphens_of_line_ends_go_and_those_of_words_stay() -> None:
+    text = (
+        "The weigh-house stood. They weighed thirty-one sacks at the weigh-house remarkably well, "
+        "said Anglo-Saxons."
+    )
+    plain = replace(DESIGNS[0], head="none", numbers="none")
+    for width in range(150, 420, 20):
+        story = Manuscript((("I", (f"{text} Then it was closed.", text)),))
+        book = read("weigher.pdf", pdf(story, replace(plain, page=(float(width + 100), 500.0))))
+        assert book.text.split() == story.words, width
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (two_pages_of_pictures(), "scanned"),
+        (with_password(twelve()[0]), "password"),
+        (b"%PDF-1.7\ngull", "cannot be read as a PDF"),
+        (pdf(twelve()[0])[:2000], "cannot be read as a PDF"),
+    ],
+)
+def test_what_has_no_text_for_us_is_refused_with_what_to_do(data: bytes, said: str) -> None:
+    with pytest.raises(SourceError, match=said) as caught:
+        read("gull.pdf", data)
+    assert "gull.pdf" in str(caught.value)
+
+
+def test_a_pdf_of_too_many_characters_or_pages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pdf(twelve()[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("indexing.formats.pdf._MOST_PAGES", 3)
+        with pytest.raises(SourceError, match="more than the 3 allowed"):
+            read("gull.pdf", data)
+    monkeypatch.setattr("indexing.formats.pdf._MOST_CHARACTERS", 1000)
+    with pytest.raises(SourceError, match="more than 1,000 characters"):
+        read("gull.pdf", data)
+
+
+def row(text: str, page: int, y: float, left: float = 50, right: float = 350, height: float = 10) -> Line:
+    return Line(text, page, left, right, y + height, y)
+
+
+def test_heads_and_numbers_go_and_lines_that_stand_elsewhere_stay() -> None:
+    pages = [
+        [
+            row("The Gull" if page % 2 else f"Chapter {page // 4}", page, 560),
+            *(row(f"Line {line} of page {page * 13} is long.", page, 500 - 14 * line) for line in range(9)),
+            row(f"{page + 5}", page, 30),
+        ]
+        for page in range(12)
+    ]
+    pages[6].insert(4, row("The Gull", 6, 451))
+    kept = without_heads(pages)
+    assert [len(page) for page in kept] == [9, 9, 9, 9, 9, 9, 10, 9, 9, 9, 9, 9]
+    assert kept[6][3].text == "The Gull"
+
+
+def test_numbers_that_do_not_count_with_the_pages_are_chapters_of_the_book() -> None:
+    pages = [
+        [
+            row(f"{chapter}", page, 400),
+            *(row(f"Gull {100 * page + n} sat on the weir.", page, 380 - 14 * n) for n in range(9)),
+        ]
+        for chapter, page in ((1, 0), (2, 4), (3, 7), (4, 9))
+    ]
+    assert without_heads(pages) == pages
+
+
+def test_a_bookmark_without_a_place_on_its_page_leads_to_the_page() -> None:
+    pages = [
+        [row(f"Page {page} begins.", page, 500), row(f"So {page} ends.", page, 400)] for page in range(3)
+    ]
+    marks = lay_out(pages, [Bookmark(1, "One", 1, None), Bookmark(1, "Two", 2, 420), Bookmark(1, "No", 9, 1)])
+    content, contents, starts = marks
+    assert [(mark.label, content.text[mark.start :].split("\n")[0]) for mark in contents] == [
+        ("One", "Page 1 begins."),
+        ("Two", "So 2 ends."),
+    ]
+    assert [content.text[start:][:6] for start in starts] == ["Page 0", "Page 1", "Page 2"]
