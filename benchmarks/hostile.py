@@ -260,6 +260,7 @@ FRAGMENTS = {
     "html": HTML,
     "epub-package": XML,
     "epub-navigation": XML,
+    "pdf": PDF,
     "docx": WORD,
     "odt": OPEN_DOCUMENT,
     "fb2": FICTION_BOOK,
@@ -267,9 +268,6 @@ FRAGMENTS = {
     "rtf": RTF,
     "manifest": JSON,
 }
-# PDFium takes more than linear time over many pieces of text on one page.
-UNTIMED = {"pdf": PDF}
-
 KNOWN: dict[str, list[Shape]] = {
     "text": [
         Shape(("\u0301", "\u0316"), before="a"),
@@ -301,6 +299,7 @@ KNOWN: dict[str, list[Shape]] = {
         Shape(("<a href='a.xhtml'>",), after="word"),
         Shape(("<ol>",), after="<a href='a.xhtml'>b</a>"),
     ],
+    "pdf": [Shape(("[(a) 9 (b)] TJ ",), before="BT "), Shape(("(a) Tj 0 -14 Td ",), before="BT ")],
     "docx": [Shape(("<w:p><w:r><w:t>a",)), Shape(("<w:pStyle w:val='a'/>",), before="<w:p>")],
     "odt": [Shape(("<text:p>",)), Shape(("<text:s text:c='999999999'/>",), before="<text:p>")],
     "fb2": [Shape(("<section><title>a",)), Shape(("<a type='note'>",), before="<p>")],

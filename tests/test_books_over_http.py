@@ -133,7 +133,7 @@ def test_a_book_that_is_none_fails_with_the_reason_and_the_old_one_stays(client:
     job = finished(client, send(client, b"%PDF-1.7", "clock.pdf", id="stays"))
     assert (job["status"], job["error"]) == (
         "failed",
-        "clock.pdf is a PDF; wanted a text file, an HTML page or an EPUB: convert it to one of these",
+        "clock.pdf cannot be read as a PDF: data format error; get it again, or convert it to text",
     )
     assert client.get("/books/stays/text").json()["text"] == shelf.CLOCK.strip()
 

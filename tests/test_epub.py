@@ -71,6 +71,18 @@ def test_documents_are_read_in_the_order_of_the_spine_and_not_of_the_archive() -
     assert (book.text, book.title) == ("First.\n\nSecond.", "The Miller's Gull")
 
 
+def test_authors_are_the_creators_that_are_said_to_be_nothing_else() -> None:
+    creators = (
+        "<dc:creator>ANSE  VELL</dc:creator><dc:creator opf:role='ill'>Ib Sun</dc:creator>"
+        "<dc:creator id='a'>Wilm Orr</dc:creator><meta refines='#a' property='role'>aut</meta>"
+        "<dc:creator id='t'>Osk Tam</dc:creator><meta refines='#t' property='role'>trl</meta>"
+    )
+    opf = package(["a"]).replace("</metadata>", f"{creators}</metadata>")
+    opf = opf.replace("<package ", "<package xmlns:opf='o' ")
+    book = read(pack({"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": opf}))
+    assert book.author == "Anse Vell, Wilm Orr"
+
+
 def test_an_epub_is_known_whatever_its_name() -> None:
     data = pack({"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"])})
     assert read(data, "gull.content").text == read(data, "gull.txt").text == "First."

@@ -48,12 +48,20 @@ def read_epub(data: bytes, name: str) -> Document:
         blocks += _document(archive, path, number)
     content = join(blocks)
     contents = _contents(archive, package, folder, items, numbers, content)
-    authors = [element for element in package.iter("creator") if element.get("role") in (None, "aut")]
-    return Document(
-        content,
-        first_text(package.iter("title")),
-        listed([text_of(element) for element in authors]),
-        contents,
+    return Document(content, first_text(package.iter("title")), _authors(package), contents)
+
+
+def _authors(package: Any) -> str | None:
+    """Its creators, those left out that are said to be illustrators, translators and so on."""
+    roles = {
+        (element.get("refines") or "")[1:]: text_of(element)
+        for element in package.iter("meta")
+        if element.get("property") == "role"
+    }
+    return listed(
+        text_of(element)
+        for element in package.iter("creator")
+        if (element.get("role") or roles.get(element.get("id") or "") or "aut") == "aut"
     )
 
 

@@ -42,17 +42,19 @@ _SMALL = frozenset(
 
 def stated_title(title: str | None) -> str | None:
     """A title on one line and in normal case; None for none, and for what programs fill in."""
-    return _stated(title, _NO_TITLE)
+    found = _stated(title, _NO_TITLE)
+    return found and in_normal_case(found)
 
 
 def stated_author(author: str | None) -> str | None:
-    """An author's name on one line and in normal case; None for none, and for what programs fill in."""
-    return _stated(author, _NO_AUTHOR)
+    """Authors' names on one line and in normal case; None for none, and for what programs fill in."""
+    found = _stated(author, _NO_AUTHOR)
+    return found and ", ".join(map(in_normal_case, found.split(", ")))
 
 
 def _stated(text: str | None, nothing: re.Pattern[str]) -> str | None:
     text = " ".join((text or "")[: 2 * _LONGEST].split())[:_LONGEST]
-    return None if not text or nothing.fullmatch(text) else in_normal_case(text)
+    return None if not text or nothing.fullmatch(text) else text
 
 
 def in_normal_case(text: str) -> str:

@@ -28,7 +28,8 @@ _OTHER_SIZE = 1.15  # as great as the text; a heading
 _SHORT = 0.75  # of the width; a line that ends before need not have ended there
 _LONGEST_HEADING = 200
 _ENDS = re.compile(r"[.!?:\u2026\u2014][\"'\u2019\u201d)\]]*$")
-_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:-[^\W\d_]++)++")
+_LONGEST_WORD = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _edge_lines(page: Sequence[Line]) -> list[Line]:
 
 def _key(line: Line) -> str:
     """Equal for lines that are the same but for numbers that count on with the pages."""
-    match = _NUMBER.search(line.text)
+    match = _NUMBER.search(line.text) if len(line.text) <= _LONGEST_HEADING else None
     found = match and (match[1] or match[2])
     number = numeral(found.upper() if found and not found.isdigit() else found) if found else None
     if match is None or number is None:
@@ -205,7 +206,7 @@ def _begins_paragraph(before: Line, line: Line, usual: _Measures) -> bool:
         return False
     if max(before.height, line.height) > _OTHER_SIZE * min(before.height, line.height):
         return True
-    ended = _ENDS.search(before.text) is not None
+    ended = _ENDS.search(before.text[-_LONGEST_WORD:]) is not None
     gap = before.bottom - line.bottom
     pitch = usual.pitch * max(1.0, line.height / usual.height)
     if before.page == line.page and gap > _WIDE_GAP * pitch:
@@ -225,8 +226,8 @@ def _between(before: Line, line: Line, usual: _Measures, hyphenated: set[str]) -
     """
     stated = before.text.endswith(("-", "\u2010")) and before.text[-2:-1].isalpha() and line.text[0].islower()
     if before.hyphen or stated:
-        first = re.search(r"[^\W\d_]+(?:-[^\W\d_]+)*$", before.text.rstrip("-\u2010"))
-        rest = re.match(r"[^\W\d_]+", line.text)
+        first = re.search(r"[^\W\d_]+(?:-[^\W\d_]+)*$", before.text[-_LONGEST_WORD:].rstrip("-\u2010"))
+        rest = re.match(r"[^\W\d_]+", line.text[:_LONGEST_WORD])
         whole = f"{first[0]}-{rest[0]}".lower() if first and rest else ""
         stays = whole in hyphenated or numeral(whole) is not None or not line.text[0].islower()
         if stated:

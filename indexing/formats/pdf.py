@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,6 +27,7 @@ _HYPHENS = (_HYPHEN, 0xFFFE)
 _LIGATURES = {
     0xFB00 + number: text for number, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))
 }
+_REASON = re.compile(r"\(PDFium: ([^()]+)\)")
 _PDFIUM = threading.Lock()  # it is not safe for threads
 
 
@@ -51,7 +53,8 @@ def read_pdf(data: bytes, name: str) -> Document:
             raise SourceError(
                 f"{name} is protected with a password; open it, print or save it without one, and index that"
             ) from error
-        raise damaged(name, _KIND, str(error)) from error
+        reason = _REASON.search(str(error))
+        raise damaged(name, _KIND, (reason[1] if reason else str(error)).lower()) from error
     _check_text(pages, name)
     content, contents, starts = lay_out(pages, bookmarks)
     return Document(content, title, author, contents, tuple(map(Page, labels, starts)))
