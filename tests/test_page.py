@@ -318,7 +318,7 @@ def test_a_file_can_be_dropped_anywhere(library: Any) -> None:
     ("name", "text", "reason"),
     [
         ("bad.txt", "\n", "is empty"),
-        ("mill.txt", "%PDF-1.7\n\0\1", "is a PDF"),
+        ("mill.txt", "%PDF-1.7\n\0\1", "cannot be read as a PDF"),
         ("lantern.txt", MILL, "already"),
     ],
 )
