@@ -168,6 +168,10 @@ def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None, backbone: B
         config._attn_implementation = "sdpa"
     with torch.device("meta"):
         model = architecture(config, add_pooling_layer=False)
+        if not architecture._supports_sdpa:
+            from encoders.relative_attention import FusedEncoder
+
+            model.encoder = FusedEncoder(config)
     model.load_state_dict({**base, **overlay}, strict=False, assign=True)
     positions = torch.arange(config.max_position_embeddings).unsqueeze(0)
     model.embeddings.register_buffer("position_ids", positions, persistent=False)
