@@ -92,14 +92,15 @@ class CrossEncoder:
         """
         pairs = list(dict.fromkeys((question, one) for question, passages in asked for one in passages))
         cut = self._windows([(question, (passage,)) for question, passage in pairs])
-        read = iter(self._read([window for windows in cut for window in windows]))
+        read = iter(self.read_windows([window for windows in cut for window in windows]))
         found = {
             pair: EncodedPassage(self.version, tuple(next(read) for _ in windows))
             for pair, windows in zip(pairs, cut, strict=True)
         }
         return [[found[question, passage] for passage in passages] for question, passages in asked]
 
-    def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
+    def read_windows(self, windows: Sequence[Window]) -> list[EncodedWindow]:
+        """What each window says, in order; they are cut for this encoder's backbone."""
         import torch
 
         found: dict[int, EncodedWindow] = {}

@@ -32,10 +32,10 @@ class Counting(CrossEncoder):
     passes = 0
     calls = 0
 
-    def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
+    def read_windows(self, windows: Sequence[Window]) -> list[EncodedWindow]:
         self.passes += len(windows)
         self.calls += 1
-        return super()._read(windows)
+        return super().read_windows(windows)
 
 
 def _close(encoder: CrossEncoder, in_fp32: float = 1e-3) -> float:

@@ -107,7 +107,7 @@ def test_adapters_beside_it_are_read_as_they_were_trained(
     window = next(iter(task.batches(0))).windows[0]
     with torch.inference_mode():
         trained = task.backbone.model(**collate([window], large.pad, large.typed).named).last_hidden_state
-    read = load_crossencoder(str(tmp_path))._read([window])[0]
+    read = load_crossencoder(str(tmp_path)).read_windows([window])[0]
     torch.testing.assert_close(read.states.float(), trained[0].float(), atol=2e-2, rtol=2e-2)
     [[answer]] = open_reader(f"span:{tmp_path}").read([Reading(QUESTION, folktales.GOOSE)])
     assert answer.span is not None

@@ -31,6 +31,7 @@ READING = (
         "clozes",
         "elsewhere",
         "renamed",
+        "unlabelled",
     ),
     *(
         "rate",
@@ -44,7 +45,7 @@ READING = (
         "distractors",
         "marginal",
     ),
-    *("copies", "start", "examples", "chunk"),
+    *("copies", "start", "teacher", "examples", "chunk"),
 )
 NEURAL = (
     *("model", "sizes", "seed", "epochs", "words", "articles", "chunks", "around", "rate", "batch", "chunk"),
@@ -87,7 +88,10 @@ def test_every_objective_has_a_command_that_explains_each_option(
 @pytest.mark.parametrize("name", SETTINGS)
 def test_an_option_that_is_not_given_is_the_settings_default(name: str) -> None:
     options = options_of(name)
-    shared = [field for field in fields(settings_of(name)) if field.name in options and field.name != "start"]
+    folders = {"start", "teacher"}  # settings hold the SHA-256 of what is in them
+    shared = [
+        field for field in fields(settings_of(name)) if field.name in options and field.name not in folders
+    ]
     assert len(shared) > 3
     assert {field.name: options[field.name].default for field in shared} == {
         field.name: field.default for field in shared
@@ -112,6 +116,8 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["generate", "--rank", "2"], "--rank"),
         (["span", "--start", "nowhere"], "nowhere"),
         (["judge"], "--start"),
+        (["span", "--unlabelled", "0.5"], "--teacher"),
+        (["generate", "--teacher", "."], "--teacher"),
         (["average", "--resume"], "--resume"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -100,13 +100,16 @@ def save_bert(folder: Path) -> Path:
     return folder
 
 
-def save_mpnet(folder: Path) -> Path:
-    """An MPNet without a head, WordPiece: the architecture of the large backbone."""
+def save_mpnet(folder: Path, words: Sequence[str] = ()) -> Path:
+    """An MPNet without a head, WordPiece: the architecture of the large backbone.
+
+    It knows ``words``, ``[UNK]`` among them, where they are given.
+    """
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     characters = sorted({c for word in _words(str.lower) for c in word})
-    pieces = [*special, *characters, *(f"##{c}" for c in characters), *_words(str.lower)]
+    pieces = [*special, *(words or (*characters, *(f"##{c}" for c in characters), *_words(str.lower)))]
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="<unk>"))
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]" if words else "<unk>"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))

@@ -23,6 +23,7 @@ CANDIDATES = 8  # passages that BM25 finds best, among which are the hard negati
 UNANSWERABLE_SHARE = 0.08  # of the questions about fairy tales
 DISTRACTED_SHARE = 0.35  # of the questions about articles have another paragraph beside the right one
 READ_WHOLE = (SUMMARIES, TRAIN_SUMMARIES, CHILDRENS_STORIES)
+UNLABELLED_PASSAGES = 3
 GIVEN_SHARE = 0.6  # of the questions about fairy tales are shown with their sections alone
 
 
@@ -31,7 +32,8 @@ class Example:
     """A question, passages in story order, which of them answer it, and the spans that do.
 
     ``right`` are positions in ``passages``, none where no passage answers; ``targets`` lie in right
-    passages and may be none, where the answer is inferred; ``answers`` are the references.
+    passages and may be none, where the answer is inferred; ``answers`` are the references. Where it is not
+    ``labelled``, nobody knows whether a passage answers: only a teacher can say.
     """
 
     question: str
@@ -39,6 +41,7 @@ class Example:
     right: tuple[int, ...]
     targets: tuple[Target, ...]
     answers: tuple[str, ...]
+    labelled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,14 @@ def _example(
     if not sampling.marginal and targets:
         targets = [max(targets, key=lambda target: target.weight)]
     return Example(question.text, tuple(texts), tuple(right), tuple(targets), question.answers)
+
+
+def sample_unlabelled(document: Document, question: LabelledQuestion, rng: random.Random) -> Example:
+    """The question beside one to three of the passages that BM25 finds for it in its document."""
+    found = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:CANDIDATES].tolist()
+    chosen = sorted(rng.sample(found, min(len(found), rng.randint(1, UNLABELLED_PASSAGES))))
+    texts = tuple(document.texts[number] for number in chosen)
+    return Example(question.text, texts, (), (), question.answers, labelled=False)
 
 
 def _hard_negatives(

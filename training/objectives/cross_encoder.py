@@ -22,7 +22,7 @@ from encoders.windows import Window, Windower
 from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from readers.default.pointer_generator import PointerDecoder
 from training.adaptation import TrainableBackbone
-from training.context_sampling import Example, Sampling, sample_example
+from training.context_sampling import Example, Sampling, sample_example, sample_unlabelled
 from training.corpora import cloze_documents
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
 from training.export import Provenance, Trained, load_start, save_weights, write_card
@@ -33,8 +33,9 @@ from training.objectives.cross_encoder_batches import (
     draw_questions,
     make_batch,
 )
-from training.objectives.cross_encoder_losses import relevance_loss, span_loss
+from training.objectives.cross_encoder_losses import generate_loss, relevance_loss, span_loss, taught_losses
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.teacher import Teacher
 from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
 from training.validation import reading_scores
@@ -52,6 +53,14 @@ Cloze = Annotated[
         help="A folder of the Children's Book Test, or of books, whose clozes are learnt before all else.",
     ),
 ]
+Teach = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="The folder of a run, such as of train large, whose cross-encoder is learnt from besides.",
+    ),
+]
 CLOZES_FIRST = 20_000  # where --clozes does not say
 
 
@@ -67,9 +76,11 @@ class CrossEncoderTask:
         corpus: Corpus,
         start: Weights | None = None,
         decoder: Weights | None = None,
+        teacher: Teacher | None = None,
     ) -> None:
         """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder."""
         self._settings = settings
+        self._teacher = teacher
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
         self.device = pick_device()
@@ -130,12 +141,17 @@ class CrossEncoderTask:
         groups = batches(lengths, self._settings.batch_tokens, [len(windows) for windows in found])
         rng.shuffle(groups)
         for group in groups:
-            yield make_batch([(examples[i], found[i]) for i in group], rng)
+            batch = make_batch([(examples[i], found[i]) for i in group], rng)
+            if self._teacher is not None:
+                batch = replace(batch, lessons=self._teacher.lessons(batch.windows))
+            yield batch
 
     def _sample(self, document: Document, question: LabelledQuestion, rng: random.Random) -> Example | None:
         """An example; with a frozen encoder always the same one, its states known by then."""
         if self._settings.frozen:
             rng = random.Random(f"{self._settings.seed}/{document.kind}/{document.name}/{question.text}")
+        if self._settings.unlabelled and rng.random() < self._settings.unlabelled:
+            return sample_unlabelled(document, question, rng)
         example = sample_example(document, question, self._sampling, rng)
         unanswerable = self._settings.elsewhere + self._settings.renamed
         if example is None or not unanswerable or (chance := rng.random()) >= unanswerable:
@@ -159,11 +175,17 @@ class CrossEncoderTask:
             if settings.span_weight:
                 found["span"] = settings.span_weight * span_loss(start, end, context, batch.rows, batch.spans)
             if settings.relevance_weight:
+                known = [i for i, labelled in enumerate(batch.labelled) if labelled]
                 found["relevance"] = settings.relevance_weight * relevance_loss(
-                    relevance[:, 0], batch.rows, batch.right
+                    relevance[:, 0], [batch.rows[i] for i in known], [batch.right[i] for i in known]
                 )
+            if batch.lessons is not None:
+                spans, right = taught_losses(batch, batch.lessons, start, end, relevance[:, 0], context)
+                found["taught_span"] = settings.span_weight * spans
+                found["taught_relevance"] = settings.relevance_weight * right
         if self.decoder is not None:
-            loss = self._generate_loss(self.decoder, batch, hidden, inputs.ids)
+            words = self.backbone.model.embeddings.word_embeddings.weight
+            loss = generate_loss(self.decoder, batch, hidden, inputs.ids, words)
             found["generate"] = settings.generate_weight * loss
         return found
 
@@ -181,37 +203,6 @@ class CrossEncoderTask:
                 self._states[key] = row[: len(key)].half().cpu()
         rows = [self._states[key] for key in keys]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device).float()
-
-    def _generate_loss(
-        self, decoder: PointerDecoder, batch: CrossEncoderBatch, hidden: torch.Tensor, ids: torch.Tensor
-    ) -> torch.Tensor:
-        """-log P of the answers' tokens, mean over the answers that the passages hold."""
-        answerable = [i for i, right in enumerate(batch.right) if right]
-        if not answerable:
-            return decoder.bias.sum() * 0  # nothing to learn from, yet something to step by
-        lengths = [len(window.ids) for window in batch.windows]
-        context = context_mask(batch.windows, ids)
-        states, tokens, copied = [], [], []
-        for i in answerable:
-            rows = range(batch.rows[i].start, batch.rows[i].stop)
-            states.append(torch.cat([hidden[row, : lengths[row]] for row in rows]))
-            tokens.append(torch.cat([ids[row, : lengths[row]] for row in rows]))
-            copied.append(torch.cat([context[row, : lengths[row]] for row in rows]))
-        pad = torch.nn.utils.rnn.pad_sequence
-        memory_ids = pad(tokens, batch_first=True)
-        mask = pad([torch.ones_like(t, dtype=torch.bool) for t in tokens], batch_first=True)
-        memory = decoder.memory(
-            pad(states, batch_first=True), memory_ids, mask, pad(copied, batch_first=True)
-        )
-        answers = [torch.tensor(batch.answers[i], device=self.device) for i in answerable]
-        targets = pad(answers, batch_first=True)
-        real = pad([torch.ones_like(a, dtype=torch.bool) for a in answers], batch_first=True)
-        begins = ids[0, 0].expand(len(answers), 1)
-        words = self.backbone.model.embeddings.word_embeddings.weight
-        step = decoder(torch.cat([begins, targets[:, :-1]], 1), memory, words)
-        log_probability = step.log_probability(targets, memory_ids)
-        loss: torch.Tensor = -(log_probability * real).sum() / real.sum()
-        return loss
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
@@ -264,9 +255,20 @@ def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | No
 
 
 def train(
-    run: Invocation, settings: CrossEncoderSettings, *, start: Start = None, cloze: Cloze = None
+    run: Invocation,
+    settings: CrossEncoderSettings,
+    *,
+    start: Start = None,
+    cloze: Cloze = None,
+    teacher: Teach = None,
 ) -> Trained:
     """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
+    if settings.unlabelled and teacher is None:
+        raise typer.BadParameter(f"{settings.unlabelled:g} without --teacher", param_hint="--unlabelled")
+    if settings.frozen and teacher is not None:
+        raise typer.BadParameter(
+            "nothing can be learnt from one by the decoder alone", param_hint="--teacher"
+        )
     corpus = run.corpus()
     if cloze is not None:
         settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)
@@ -274,8 +276,9 @@ def train(
             corpus, train=(*corpus.train, *cloze_documents.load(cloze, settings.clozes, run.cache))
         )
     began = load_start(start)
-    settings = replace(settings, start=began.sha256)
-    task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder)
+    taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], run.out)
+    settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
+    task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by)
     return export(run.train(task, validations=8), run.command)
 
 

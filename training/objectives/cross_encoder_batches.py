@@ -18,6 +18,7 @@ from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.teacher import Lesson
 
 PARAGRAPH_WORDS = 160  # the longer tenth of SQuAD buys fewest questions for the time
 
@@ -59,7 +60,8 @@ class CrossEncoderBatch:
 
     ``rows`` are the windows of each example; ``spans`` its targets as (row, first token, last token,
     weight) with rows counted within the example; ``right`` the rows of right passages; ``answers``
-    the tokens of one of its references, end token included.
+    the tokens of one of its references, end token included. ``labelled`` says of each example whether
+    these are known, and ``lessons`` what a teacher says of each window, None without one.
     """
 
     windows: list[Window]
@@ -67,17 +69,20 @@ class CrossEncoderBatch:
     spans: list[list[tuple[int, int, int, float]]]
     right: list[list[int]]
     answers: list[list[int]]
+    labelled: list[bool]
+    lessons: Sequence[Lesson] | None = None
 
 
 def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Random) -> CrossEncoderBatch:
     """The batch of some examples and their windows; the reference that is written is drawn by ``rng``."""
-    batch = CrossEncoderBatch([], [], [], [], [])
+    batch = CrossEncoderBatch([], [], [], [], [], [])
     for example, windows in examples:
         batch.rows.append(slice(len(batch.windows), len(batch.windows) + len(windows)))
         batch.windows.extend(windows)
         batch.spans.append(target_tokens(example, windows))
         batch.right.append(_right_rows(example, windows, batch.spans[-1]))
         batch.answers.append(answer_tokens(rng.choice(example.answers)))
+        batch.labelled.append(example.labelled)
     return batch
 
 

@@ -17,6 +17,12 @@ Articles = Annotated[int, typer.Option(min=0, help="How many questions of SQuAD 
 Mctest = Annotated[int, typer.Option(min=0, help="Passes over MCTest.")]
 Clozes = Annotated[int, typer.Option(min=0, help="How many clozes of --cloze to see before all else.")]
 Rate = Annotated[float, typer.Option(help="The highest learning rate.")]
+Unlabelled = Annotated[
+    float,
+    typer.Option(
+        min=0, max=1, help="Beside --teacher: the share of questions asked of passages that nobody labelled."
+    ),
+]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
 
@@ -29,7 +35,9 @@ class CrossEncoderSettings:
     ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
     replaced. The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
     encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
-    SHA-256 of the weights that the run began with. ``examples`` ends the run after so many.
+    SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
+    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers.
+    ``examples`` ends the run after so many.
     """
 
     seed: Seed = 13
@@ -42,6 +50,7 @@ class CrossEncoderSettings:
     clozes: Clozes = 0
     elsewhere: float = 0.0
     renamed: float = 0.0
+    unlabelled: Unlabelled = 0.0
     rate: Rate = 6e-5
     decoder_rate: float = 4e-4
     rank: Rank = 0
@@ -54,6 +63,7 @@ class CrossEncoderSettings:
     marginal: Annotated[bool, typer.Option(help="All spans that come close are right, or one.")] = True
     copies: Copies = True
     start: str | None = None
+    teacher: str | None = None
     examples: Annotated[
         int | None, typer.Option(min=1, help="End after so many questions; by default all.")
     ] = None

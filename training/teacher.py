@@ -1,0 +1,126 @@
+"""A cross-encoder that another learns from: what it says of the student's windows, each read once."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from encoders.adapters import file_hash, load_weights
+from encoders.backbone import Backbone, load_tokenizer
+from encoders.cross_encoder import WEIGHTS, CrossEncoder
+from encoders.errors import ModelError
+from encoders.windows import Window
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+STORE = "teacher.sqlite"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """What the teacher says of one window: ``start`` and ``end`` scores of its context tokens, (context
+    tokens,), and the log-odds that it answers."""
+
+    start: NDArray[np.float32]
+    end: NDArray[np.float32]
+    relevance: float
+
+
+class Teacher:
+    """Reads windows that were cut for ``student``, and keeps what it says of them in a folder.
+
+    Its words must be the student's, as those of ``mpnet`` are of ``minilm``: a token of the window is then a
+    token of its own, and the scores of both are about the same places. Raises ModelError where they differ.
+    """
+
+    def __init__(self, weights: Path, student: Backbone, kept: Path) -> None:
+        """``weights`` is the folder of a run; ``kept`` the folder for what the teacher says."""
+        path = weights / WEIGHTS
+        if not path.is_file():
+            raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train large")
+        self.sha256 = file_hash(path)
+        self._encoder = CrossEncoder(load_weights(path), self.sha256[:12])
+        self._own = _Layout.of(load_tokenizer(self._encoder.base))
+        self._ids = _translation(load_tokenizer(student), load_tokenizer(self._encoder.base), student)
+        kept.mkdir(parents=True, exist_ok=True)
+        self._store = kept / STORE
+
+    def lessons(self, windows: Sequence[Window]) -> list[Lesson]:
+        """What the teacher says of each window; what it has said before is not read again."""
+        keys = [self._key(window) for window in windows]
+        with closing(sqlite3.connect(self._store)) as store, store:
+            store.execute("create table if not exists lessons (window blob primary key, scores blob)")
+            known = dict(_stored(store, keys))
+            new = {key: window for key, window in zip(keys, windows, strict=True) if key not in known}
+            read = self._encoder.read_windows([self._translated(window) for window in new.values()])
+            for key, one in zip(new, read, strict=True):
+                scores = np.concatenate([one.start, one.end, [one.relevance]])
+                known[key] = scores.astype(np.float16).tobytes()
+            store.executemany("insert into lessons values (?, ?)", [(key, known[key]) for key in new])
+        return [_lesson(known[key]) for key in keys]
+
+    def _key(self, window: Window) -> bytes:
+        ids = np.array(window.ids, dtype=np.int32).tobytes()
+        return hashlib.blake2b(self.sha256.encode() + ids, digest_size=16).digest()
+
+    def _translated(self, window: Window) -> Window:
+        """The window in the teacher's words, its question and passage parted as the teacher parts them."""
+        last = window.first + len(window.offsets)
+        question = self._ids[window.ids[1 : window.first - 1]].tolist()
+        passage = self._ids[window.ids[window.first : last]].tolist()
+        before = [*self._own.begin, *question, *self._own.middle]
+        ids = [*before, *passage, *self._own.end]
+        types = [0] * len(before) + [1] * (len(ids) - len(before))
+        return replace(window, ids=ids, types=types, first=len(before))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The special tokens before a question, between it and a passage, and behind that."""
+
+    begin: list[int]
+    middle: list[int]
+    end: list[int]
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> _Layout:
+        encoding = tokenizer.encode("a", "b")
+        first, second = (encoding.sequence_ids.index(sequence) for sequence in (0, 1))
+        ids = encoding.ids
+        return cls(ids[:first], ids[first + 1 : second], ids[second + 1 :])
+
+
+def _translation(student: Tokenizer, teacher: Tokenizer, backbone: Backbone) -> NDArray[np.int64]:
+    """The teacher's id of each id of the student's; raises ModelError where it lacks a word."""
+    theirs, ours = teacher.get_vocab(), student.get_vocab()
+    strange = sorted(ours.keys() - theirs.keys())
+    if strange:
+        raise ModelError(
+            f"the teacher lacks {len(strange):,} words of {backbone.name} such as {strange[0]!r}; wanted one "
+            "beside a backbone that parts text into the same words"
+        )
+    ids = np.zeros(len(ours), dtype=np.int64)
+    ids[list(ours.values())] = [theirs[word] for word in ours]
+    return ids
+
+
+def _stored(store: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    for key in dict.fromkeys(keys):
+        row = store.execute("select scores from lessons where window = ?", (key,)).fetchone()
+        if row is not None:
+            yield key, row[0]
+
+
+def _lesson(scores: bytes) -> Lesson:
+    values = np.frombuffer(scores, dtype=np.float16).astype(np.float32)
+    start, end = values[:-1].reshape(2, -1)
+    return Lesson(start, end, float(values[-1]))
