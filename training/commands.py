@@ -77,7 +77,7 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
 
     data_option = _data_option(spec)
     common = [_option("context", typer.Context), _option("data", data_option), _option("out", Out)]
-    if settings_class is not None:
+    if spec.resumes:
         common.append(_option("resume", Resume, False))
     options = [*common, *settings_options, *own_options, _option("as_json", AsJson, False)]
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]

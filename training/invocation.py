@@ -31,7 +31,8 @@ class Outcome(Protocol):
 class Invocation:
     """The folders of data, the folder to leave everything in, and the command line as a card tells it.
 
-    ``cache`` is where what takes long to make of data is kept, None the user's cache.
+    ``cache`` is where what takes long to make of data is kept, None the user's cache. ``share`` of the
+    documents are used, and a run ends when ``until`` has passed, a time as ``time.monotonic`` tells it.
     """
 
     data: Sequence[Path]
@@ -39,11 +40,13 @@ class Invocation:
     command: str
     resume: bool = False
     cache: Path | None = None
+    share: float = 1.0
+    until: float | None = None
 
     def corpus(self) -> Corpus:
         """See ``load_corpus``; raises MissingExtra where the held-out scores could not be computed."""
         require_extra()  # the held-out scores need it, an hour from now
-        return load_corpus(self.data)
+        return load_corpus(self.data).part(self.share)
 
     def official_corpus(self, stories: bool) -> Corpus:
         """See ``load_official_corpus``; raises MissingExtra as ``corpus``."""
@@ -51,7 +54,10 @@ class Invocation:
         return load_official_corpus(self.data, stories)
 
     def train(self, task: Trainable, validations: int = 4) -> Trainer[Trainable]:
-        """Train to the end, and draw the curve. Raises RunExists for a folder with another run."""
+        """Train to the end, and draw the curve.
+
+        Raises RunExists for a folder with another run, and Paused where the time is up.
+        """
         trainer = Trainer(task, self.out)
         if self.resume:
             trainer.resume()
@@ -60,6 +66,8 @@ class Invocation:
                 f"{self.out} holds a run already; give --resume to go on with it, or another --out"
             )
         with ProgressBars() as tell:
-            trainer.train(lambda done, total: tell("training", done, total), validations=validations)
+            trainer.train(
+                lambda done, total: tell("training", done, total), validations=validations, until=self.until
+            )
         plot_training(self.out / "log.jsonl", self.out / "curve.png")
         return trainer

@@ -52,6 +52,10 @@ class RunExists(StoryQAError):
     """An output folder that holds another run."""
 
 
+class Paused(StoryQAError):
+    """A run whose time is up: its state is saved, and it can be gone on with."""
+
+
 class Task(Protocol[Batch]):
     """What is trained, on what, and how good it has become."""
 
@@ -136,10 +140,12 @@ class Trainer(Generic[Trainable]):
         on_progress: Callable[[int, int], None] | None = None,
         save_every_s: float = 240,
         validations: int = 4,
+        until: float | None = None,
     ) -> None:
         """Train to the end; ``on_progress`` gets chunks done and all chunks.
 
-        The held-out scores are taken ``validations`` times, the last time at the end.
+        The held-out scores are taken ``validations`` times, the last time at the end. Raises Paused after the
+        chunk in which the time ``until`` passes, as ``time.monotonic`` tells it.
         """
         self.out.mkdir(parents=True, exist_ok=True)
         began, saved = time.monotonic() - self.seconds, time.monotonic()
@@ -158,9 +164,12 @@ class Trainer(Generic[Trainable]):
             self._log(with_scores=self.chunk in stops)
             if on_progress is not None:
                 on_progress(self.chunk, self.task.chunks)
-            if time.monotonic() - saved > save_every_s:
+            paused = until is not None and time.monotonic() >= until and self.chunk < self.task.chunks
+            if paused or time.monotonic() - saved > save_every_s:
                 self.save()
                 saved = time.monotonic()
+            if paused:
+                raise Paused(f"{self.out} is not finished; go on with --resume")
         self.save()
 
     def _step(self, batch: object) -> None:

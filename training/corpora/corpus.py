@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,12 @@ class Corpus:
         """The documents to train on that are of these kinds."""
         return [document for document in self.train if document.kind in kinds]
 
+    def part(self, share: float) -> Corpus:
+        """A share of the documents of each kind, on either side, at least one; always the same ones."""
+        if share >= 1:
+            return self
+        return Corpus(_part(self.train, share), _part(self.held_out, share))
+
     def describe(self) -> dict[str, tuple[int, int]]:
         """Per kind, how many documents and questions are trained on."""
         found: dict[str, tuple[int, int]] = {}
@@ -75,6 +82,18 @@ class Corpus:
             documents, questions = found.get(document.kind, (0, 0))
             found[document.kind] = documents + 1, questions + len(document.questions)
         return found
+
+
+def _part(documents: Sequence[Document], share: float) -> tuple[Document, ...]:
+    by_kind: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_kind[document.kind].append(document)
+    rng = random.Random(0)
+    return tuple(
+        document
+        for every in by_kind.values()
+        for document in rng.sample(every, max(1, round(share * len(every))))
+    )
 
 
 def iter_questions(documents: Sequence[Document]) -> Iterator[tuple[Document, LabelledQuestion]]:

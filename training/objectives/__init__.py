@@ -15,7 +15,8 @@ class ObjectiveSpec(Spec):
     it has besides; ``settings`` the dataclass that makes the command's other options, None for a fit that
     has none. ``model`` is what a card says of the model, and ``used_as`` where the weights go.
     ``official`` models learn NarrativeQA's own training split, the others half A of its valid; ``cloze`` ones
-    the train split of a cloze data set, ``babi`` ones that of bAbI.
+    the train split of a cloze data set, ``babi`` ones that of bAbI. One that ``resumes`` can be stopped, and
+    gone on with.
     """
 
     settings: str | None = None
@@ -24,6 +25,7 @@ class ObjectiveSpec(Spec):
     official: bool = False
     cloze: bool = False
     babi: bool = False
+    resumes: bool = True
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
@@ -63,6 +65,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         f"{_HERE}.averaging:train",
         "Average the cross-encoders of several runs, and score the mean on the held-out stories.",
         used_as="--reader span:DIR",
+        resumes=False,
     ),
     ObjectiveSpec(
         "generate",
@@ -139,5 +142,12 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         f"{_HERE}.answer_selector:train",
         "Fit which answer the default reader gives, and its confidence, on the held-out stories.",
         used_as="--reader auto:DIR",
+        resumes=False,
+    ),
+    ObjectiveSpec(
+        "recipe",
+        "training.recipe:train",
+        "Train the default models in order, the small ones taught by the large: all that comes with storyqa.",
+        used_as="--reader auto:DIR, --reader span:DIR/large, index --encoder DIR/retriever",
     ),
 )

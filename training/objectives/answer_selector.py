@@ -19,7 +19,7 @@ from readers.default.answer_selector import WEIGHTS, AnswerSelector, Logistic, S
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from terminal.progress import ProgressBars
-from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
+from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
 from training.invocation import Invocation
@@ -230,6 +230,11 @@ def train(
 ) -> FittedSelector:
     """See ``storyqa train judge``."""
     corpus = run.corpus()
+    if not _held_out_questions(corpus):
+        raise NoTrainingData(
+            f"{', '.join(map(str, run.data))}: no story is held out, and the selector is fitted on those; "
+            "wanted all of FairytaleQA train or NarrativeQA"
+        )
     reader = AutoReader.without_selector(str(start))
     with ProgressBars() as tell:
         scored = score_candidates(reader, corpus, lambda done, total: tell("reading", done, total))

@@ -1,0 +1,73 @@
+"""The recipe of the shipped models: from data sets to a reader that answers, stopped and gone on with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import folktales
+import pytest
+import tiny_models
+
+from encoders.adapters import file_hash
+from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
+from readers import open_reader
+from readers.reading import Reading
+from service.cli import run
+from training.corpora.loading import load_corpus
+from training.objectives import OBJECTIVES
+from training.recipe import STEPS
+
+pytestmark = pytest.mark.training
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny model in the place of mpnet, which knows the words of minilm."""
+    words = sorted(load_tokenizer(MINILM).get_vocab())
+    weights = tiny_models.save_mpnet(tmp_path / "models" / "mpnet", words) / "model.safetensors"
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path / "models"))
+    monkeypatch.setitem(BACKBONES, "mpnet", replace(MPNET, sha256=file_hash(weights), width=32))
+
+
+def test_every_step_is_an_objective_and_uses_only_steps_before_it() -> None:
+    for number, step in enumerate(STEPS):
+        assert step.objective in OBJECTIVES
+        assert set(step.folders.values()) <= {earlier.name for earlier in STEPS[:number]}
+
+
+def test_a_share_of_a_corpus_has_some_of_each_kind_and_is_the_same_each_time(tmp_path: Path) -> None:
+    corpus = load_corpus([folktales.write_fairytaleqa(tmp_path, "train")])
+    part = corpus.part(0.5)
+    assert part == corpus.part(0.5)
+    assert {document.kind for document in part.train} == {document.kind for document in corpus.train}
+    assert 0 < len(part.train) < len(corpus.train)
+    assert set(part.train) < set(corpus.train)
+
+
+@pytest.mark.usefixtures("large")
+def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = folktales.write_many_tales(tmp_path / "data", "train", stories=12)
+    out = tmp_path / "out"
+    arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--json"]
+    assert run([*arguments, "--minutes", "0"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"steps": {}, "paused_in": "large"}
+    assert run(arguments) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run([*arguments, "--resume", "--share", "0.5"]) == 2
+    assert "another share" in capsys.readouterr().err
+    assert run([*arguments, "--resume"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["paused_in"] is None
+    assert list(report["steps"]) == [step.name for step in STEPS]
+    taught = (out / "student" / "span.md").read_text()
+    assert file_hash(out / "large" / "span.safetensors") in taught
+    [[answer]] = open_reader(f"auto:{out}").read([Reading("What was the goose called?", folktales.GOOSE)])
+    assert answer.text
+    # Nothing is trained a second time.
+    before = (out / "generator" / "generate.safetensors").stat().st_mtime_ns
+    assert run([*arguments, "--resume"]) == 0
+    assert (out / "generator" / "generate.safetensors").stat().st_mtime_ns == before

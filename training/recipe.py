@@ -1,0 +1,142 @@
+"""The whole recipe of the shipped models in order: each step a command of ``storyqa train``, gone on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from encoders.device import pick_device
+from text.registry import import_object
+from training.invocation import Invocation
+from training.objectives import OBJECTIVES
+from training.trainer import Paused, RunExists
+
+DONE = "done.json"  # what a finished step reports, in its folder
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: the objective, its settings, and which earlier steps' folders its options are given.
+
+    ``on_gpu`` are settings that differ there: a card wants larger batches, and has time for more passes.
+    ``shipped`` are options that are given the folder of the weights that come with storyqa.
+    """
+
+    name: str
+    objective: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    on_gpu: Mapping[str, Any] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    shipped: Sequence[str] = ()
+
+    def options(self, cuda: bool) -> dict[str, Any]:
+        """The settings on a machine with or without a card."""
+        return {**self.settings, **(self.on_gpu if cuda else {})}
+
+
+BATCHES = {"batch_tokens": 24_000, "chunk": 512}
+# The student's relevance is the reranker's, and the selector's second half the calibration: neither is a
+# step of its own.
+STEPS = (
+    Step("large", "large", on_gpu={**BATCHES, "fairytales": 3, "summaries": 3, "articles": 60_000}),
+    Step(
+        "student",
+        "span",
+        {"fairytales": 6, "summaries": 6, "mctest": 6, "articles": 30_000, "unlabelled": 0.25},
+        on_gpu={**BATCHES, "articles": 87_000, "rate": 1e-4},
+        folders={"teacher": "large"},
+        shipped=("start",),
+    ),
+    Step("retriever", "dense", {"passes": 4}),
+    Step("generator", "generate", on_gpu=BATCHES, folders={"start": "student"}),
+    Step("selector", "judge", folders={"start": "generator"}),
+)
+
+
+TOGETHER = ("generator", "selector")  # whose weights are the default reader, auto:DIR
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What each step reported, in order, and the name of the one that time ended in, if one did."""
+
+    steps: Mapping[str, Mapping[str, Any]]
+    paused: str | None
+
+    def describe(self) -> dict[str, object]:
+        """For machines."""
+        return {"steps": dict(self.steps), "paused_in": self.paused}
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        for name, report in self.steps.items():
+            scores = report.get("held_out") or {}
+            told = ", ".join(f"{score} {value:.3f}" for score, value in scores.items())
+            yield f"{name}: {' '.join(report['weights'])} {told}".rstrip()
+        if self.paused is not None:
+            yield f"{self.paused} is not finished; go on with --resume"
+
+
+Share = Annotated[
+    float, typer.Option(min=0.001, max=1, help="Of the documents of each data set, this share: a rehearsal.")
+]
+Minutes = Annotated[
+    float | None, typer.Option(min=0, help="Stop in good order after so many minutes; --resume goes on.")
+]
+
+
+def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Followed:
+    """See ``storyqa train recipe``."""
+    until = None if minutes is None else time.monotonic() + 60 * minutes
+    run = replace(run, share=share, until=until)
+    _begin(run)
+    found: dict[str, Mapping[str, Any]] = {}
+    for step in STEPS:
+        done = run.out / step.name / DONE
+        if not done.is_file():
+            try:
+                report = follow(step, run)
+            except Paused:
+                return Followed(found, step.name)
+            done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        found[step.name] = json.loads(done.read_text(encoding="utf-8"))
+    for name in TOGETHER:
+        for weights in map(Path, found[name]["weights"]):
+            for file in weights.parent.glob(f"{weights.stem}.*"):
+                shutil.copyfile(file, run.out / file.name)
+    return Followed(found, None)
+
+
+def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
+    """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up."""
+    spec = OBJECTIVES[step.objective]
+    given: dict[str, Path] = {option: run.out / name for option, name in step.folders.items()}
+    given |= dict.fromkeys(step.shipped, Path(str(files("encoders.weights"))))
+    settings = []
+    if spec.settings is not None:
+        settings.append(import_object(spec.settings)(**step.options(pick_device().type == "cuda")))
+    outcome = import_object(spec.where)(
+        replace(run, out=run.out / step.name, resume=True), *settings, **given
+    )
+    report: Mapping[str, Any] = outcome.describe()
+    return report
+
+
+def _begin(run: Invocation) -> None:
+    """Write down what the recipe depends on; raises RunExists where the folder holds another run."""
+    known = run.out / "recipe.json"
+    depends = json.dumps({"share": run.share, "steps": [asdict(step) for step in STEPS]}, indent=1)
+    if known.is_file() and not run.resume:
+        raise RunExists(f"{run.out} holds a run already; give --resume to go on with it, or another --out")
+    if known.is_file() and known.read_text(encoding="utf-8") != depends:
+        raise RunExists(f"{known} tells of another share or of other steps; give another --out")
+    run.out.mkdir(parents=True, exist_ok=True)
+    known.write_text(depends, encoding="utf-8")
