@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from encoders.errors import ModelError
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
 
+    from encoders.transformer import Transformer
+
 
 @dataclass(frozen=True, slots=True)
 class Backbone:
     """A pretrained encoder, known by the SHA-256 of its ``model.safetensors``.
 
-    ``title`` is its publisher's name for it, ``architecture`` the class of transformers that it is, and
-    ``width`` that of its states. It comes with the PyPI ``package`` or, where there is none, from ``hub`` (a
-    name and a revision) into the folder of models. ``typed`` says that it tells question and passage apart by
-    token types, and ``pad`` is the id that fills a row of tokens. ``adapted`` are the ends of the names of
-    its linear maps.
+    ``title`` is its publisher's name for it, ``architecture`` which of the encoders of
+    ``encoders.transformer`` it is, and ``width`` that of its states. It comes with the PyPI ``package`` or,
+    where there is none, from ``hub`` (a name and a revision) into the folder of models. ``typed`` says that
+    it tells question and passage apart by token types, and ``pad`` is the id that fills a row of tokens.
+    ``adapted`` are the ends of the names of its linear maps.
     """
 
     name: str
@@ -144,14 +146,17 @@ def base_tensors(backbone: Backbone = MINILM) -> dict[str, torch.Tensor]:
     }
 
 
-def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None, backbone: Backbone = MINILM) -> Any:
-    """The transformers model of a backbone (eval mode, no pooler, no dropout) on the shared parameters.
+def load_backbone(
+    overlay: Mapping[str, torch.Tensor] | None = None, backbone: Backbone = MINILM
+) -> Transformer:
+    """The encoder of a backbone (eval mode) on the shared parameters.
 
     ``overlay`` replaces parameters by name; all others are the process's one copy, not duplicated.
     Raises ModelError for a name or shape that the backbone does not have.
     """
     import torch
-    import transformers
+
+    from encoders.transformer import Transformer, TransformerConfig
 
     base = base_tensors(backbone)
     overlay = overlay or {}
@@ -160,26 +165,10 @@ def load_backbone(overlay: Mapping[str, torch.Tensor] | None = None, backbone: B
             raise ModelError(
                 f"{name} of shape {tuple(tensor.shape)} is no parameter of the backbone {backbone.name}"
             )
-    architecture = getattr(transformers, backbone.architecture)
-    config = architecture.config_class.from_pretrained(backbone_folder(backbone))
-    # Dropout of attention above 0 loses the fused kernel on CPU; at inference none is wanted anyway.
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
-    if architecture._supports_sdpa:
-        config._attn_implementation = "sdpa"
     with torch.device("meta"):
-        model = architecture(config, add_pooling_layer=False)
-        if not architecture._supports_sdpa:
-            from encoders.relative_attention import FusedEncoder
-
-            model.encoder = FusedEncoder(config)
+        model = Transformer(backbone.architecture, TransformerConfig.read(backbone_folder(backbone)))
     model.load_state_dict({**base, **overlay}, strict=False, assign=True)
-    positions = torch.arange(config.max_position_embeddings).unsqueeze(0)
-    model.embeddings.register_buffer("position_ids", positions, persistent=False)
-    if backbone.typed:
-        model.embeddings.register_buffer("token_type_ids", torch.zeros_like(positions), persistent=False)
-    stranded = [
-        name for name, tensor in (*model.named_parameters(), *model.named_buffers()) if tensor.is_meta
-    ]
+    stranded = [name for name, parameter in model.named_parameters() if parameter.is_meta]
     if stranded:
         raise ModelError(f"{backbone_folder(backbone)} lacks {', '.join(stranded[:3])}; {backbone.remedy}")
     model.requires_grad_(False)

@@ -15,7 +15,7 @@ from answering.ask import (
 )
 from answering.book_qa import CitedAnswer, Searched, passages_read
 from answering.citing import Verdict
-from service.json_bodies import RequestBody
+from service.request_body import RequestBody
 
 MOST_QUESTIONS = 256
 

@@ -14,7 +14,6 @@ import folktales
 import pytest
 import tiny_models
 import torch
-from transformers import MPNetModel
 
 from encoders.adapters import file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MPNET, Backbone, base_tensors, load_backbone, load_tokenizer
@@ -62,26 +61,6 @@ def test_windows_of_unequal_length_say_what_each_says_alone(large: Backbone) -> 
         for row, window in enumerate((first, second)):
             alone = model(**collate([window], large.pad, large.typed).named).last_hidden_state[0]
             torch.testing.assert_close(together[row, : len(window.ids)], alone, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("learning", [False, True])
-def test_its_states_and_gradients_are_those_of_transformers(large: Backbone, learning: bool) -> None:
-    ours = load_backbone(backbone=large)
-    theirs = MPNetModel(ours.config, add_pooling_layer=False)
-    theirs.load_state_dict(ours.state_dict(), strict=False)
-    ids = torch.arange(5, 29).reshape(2, 12) % ours.config.vocab_size
-    mask = torch.tensor([[1] * 12, [1] * 7 + [0] * 5])
-    found = []
-    for model in (ours, theirs):
-        words = model.embeddings.word_embeddings(ids).detach().requires_grad_(learning)
-        with torch.set_grad_enabled(learning):
-            states = (
-                model.eval()(inputs_embeds=words, attention_mask=mask).last_hidden_state * mask[..., None]
-            )
-            if learning:
-                states.square().mean().backward()
-        found.append([states.detach(), *([words.grad] if learning else [])])
-    torch.testing.assert_close(*found, atol=1e-6, rtol=1e-5)
 
 
 def test_context_tokens_are_those_of_the_passage(large: Backbone) -> None:

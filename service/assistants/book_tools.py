@@ -15,7 +15,7 @@ from indexing.book import Chapter
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
-from service.json_bodies import RequestBody
+from service.request_body import RequestBody
 from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
 
 LONGEST_READ = 20_000  # characters: an assistant has to hold them all

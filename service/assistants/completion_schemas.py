@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_v
 
 from answering.ask import MOST_PASSAGES, BadRequest, check_question
 from indexing.manifest import Manifest
-from service.json_bodies import RequestBody
+from service.request_body import RequestBody
 from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, Before, EvidenceOut, example
 
 _MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}

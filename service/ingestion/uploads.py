@@ -23,7 +23,7 @@ from answering.ask import BadRequest
 from indexing.ids import BadId, check_id, slug
 from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, writing
-from service.json_bodies import RequestBody
+from service.request_body import RequestBody
 
 LONGEST_TITLE = 300
 _LONGEST_FIELD = 4 * LONGEST_TITLE  # bytes
