@@ -17,7 +17,7 @@ from readers.reading import Reading
 from service.cli import run
 from training.corpora.loading import load_corpus
 from training.objectives import OBJECTIVES
-from training.recipe import STEPS
+from training.objectives.recipe import STEPS
 
 pytestmark = pytest.mark.training
 
@@ -32,8 +32,9 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_step_is_an_objective_and_uses_only_steps_before_it() -> None:
+    objectives = {(spec.where, spec.settings) for spec in OBJECTIVES.values()}
     for number, step in enumerate(STEPS):
-        assert step.objective in OBJECTIVES
+        assert (step.train, step.settings_class) in objectives
         assert set(step.folders.values()) <= {earlier.name for earlier in STEPS[:number]}
 
 

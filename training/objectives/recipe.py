@@ -16,7 +16,6 @@ import typer
 from encoders.device import pick_device
 from text.registry import import_object
 from training.invocation import Invocation
-from training.objectives import OBJECTIVES
 from training.trainer import Paused, RunExists
 
 DONE = "done.json"  # what a finished step reports, in its folder
@@ -24,14 +23,16 @@ DONE = "done.json"  # what a finished step reports, in its folder
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the objective, its settings, and which earlier steps' folders its options are given.
+    """One step: what trains, its settings, and which earlier steps' folders its options are given.
 
+    ``train`` and ``settings_class`` are those of an objective, which the table of objectives has, too.
     ``on_gpu`` are settings that differ there: a card wants larger batches, and has time for more passes.
     ``shipped`` are options that are given the folder of the weights that come with storyqa.
     """
 
     name: str
-    objective: str
+    train: str
+    settings_class: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     on_gpu: Mapping[str, Any] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -42,22 +43,37 @@ class Step:
         return {**self.settings, **(self.on_gpu if cuda else {})}
 
 
+_HERE = "training.objectives"
+_READING = f"{_HERE}.cross_encoder:train"
+_SETTINGS = f"{_HERE}.cross_encoder_settings"
 BATCHES = {"batch_tokens": 24_000, "chunk": 512}
 # The student's relevance is the reranker's, and the selector's second half the calibration: neither is a
 # step of its own.
 STEPS = (
-    Step("large", "large", on_gpu={**BATCHES, "fairytales": 3, "summaries": 3, "articles": 60_000}),
+    Step(
+        "large",
+        _READING,
+        f"{_SETTINGS}:LargeSettings",
+        on_gpu={**BATCHES, "fairytales": 3, "summaries": 3, "articles": 60_000},
+    ),
     Step(
         "student",
-        "span",
+        _READING,
+        f"{_SETTINGS}:CrossEncoderSettings",
         {"fairytales": 6, "summaries": 6, "mctest": 6, "articles": 30_000, "unlabelled": 0.25},
         on_gpu={**BATCHES, "articles": 87_000, "rate": 1e-4},
         folders={"teacher": "large"},
         shipped=("start",),
     ),
-    Step("retriever", "dense", {"passes": 4}),
-    Step("generator", "generate", on_gpu=BATCHES, folders={"start": "student"}),
-    Step("selector", "judge", folders={"start": "generator"}),
+    Step("retriever", f"{_HERE}.bi_encoder:train", f"{_HERE}.bi_encoder:BiEncoderSettings", {"passes": 4}),
+    Step(
+        "generator",
+        _READING,
+        f"{_SETTINGS}:GenerateSettings",
+        on_gpu=BATCHES,
+        folders={"start": "student"},
+    ),
+    Step("selector", f"{_HERE}.answer_selector:train", folders={"start": "generator"}),
 )
 
 
@@ -117,13 +133,12 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
 
 def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
     """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up."""
-    spec = OBJECTIVES[step.objective]
     given: dict[str, Path] = {option: run.out / name for option, name in step.folders.items()}
     given |= dict.fromkeys(step.shipped, Path(str(files("encoders.weights"))))
     settings = []
-    if spec.settings is not None:
-        settings.append(import_object(spec.settings)(**step.options(pick_device().type == "cuda")))
-    outcome = import_object(spec.where)(
+    if step.settings_class is not None:
+        settings.append(import_object(step.settings_class)(**step.options(pick_device().type == "cuda")))
+    outcome = import_object(step.train)(
         replace(run, out=run.out / step.name, resume=True), *settings, **given
     )
     report: Mapping[str, Any] = outcome.describe()
