@@ -93,8 +93,9 @@ def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
     """softmax(q kᵀ / √d + bias) v; q, k, v and the result have shape (texts, heads, tokens, d)."""
     if bias is not None and bias.shape[1] > 1 and torch.is_grad_enabled() and q.device.type == "cpu":
         # Backwards the fused kernel of CPUs is slower than three steps where each head has biases of its own.
-        weights = (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]) + bias).softmax(-1)
-        return weights.to(v.dtype) @ v
+        scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-1, -2)
+        with torch.autocast(q.device.type, enabled=False):  # which would compute softmax in fp32, and copy
+            return scores.add_(bias.to(scores.dtype)).softmax(-1) @ v
     bias = None if bias is None else bias.to(q.dtype)
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
 
@@ -192,7 +193,7 @@ class Layers(nn.Module):
         table = self.relative_attention_bias.weight
         places = torch.arange(tokens, device=table.device)
         buckets = distance_buckets(places[None, :] - places[:, None], len(table))
-        return table[buckets].permute(2, 0, 1)[None]
+        return table[buckets].permute(2, 0, 1).contiguous()[None]
 
 
 def distance_buckets(distances: Tensor, buckets: int) -> Tensor:
