@@ -169,7 +169,7 @@ def test_a_question_is_kept_in_the_address_and_in_what_was_asked_before(page: An
     page.go_back()
     expect(page.locator("#book-title")).to_have_text("The Clock of Vell")
     expect(page.locator("#question")).to_have_value(shelf.QUESTIONS[4][1])
-    page.locator("#asked button").filter(has_text=question).click()
+    page.locator("#asked-elsewhere button").filter(has_text=question).click()
     expect(page.locator("#book-title")).to_have_text("The Well")
     browsing.answered(page)
     page.locator("#forget").click()
@@ -440,10 +440,36 @@ def test_no_view_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
         page.keyboard.press("Escape")
         page.locator("#book").click()
         page.locator("#file").set_input_files(file("mill.pdf"))
+        page.locator("#uploads .failed").wait_for()
         check("library")
+        page.locator(".remove").first.click()
+        check("removing")
+        held: list[Any] = []
+
+        def hold(route: Any) -> None:
+            held.append(route)
+
+        page.route("**/books", hold)
+        page.locator("#file").set_input_files(file("mill.txt"))
+        page.locator("#uploads progress").wait_for()
+        check("uploading")
+        held.pop().abort()
+        page.unroute("**/books")
+        page.route("**/answer", hold)
+        page.goto("/?#book=lantern&q=Who+owed+Ines+a+ship%3F")
+        expect(page.locator("#status")).to_contain_text("Searching")
+        check("answering")
+        held.pop().abort()
+        page.unroute("**/answer")
         page.goto("/?#book=lantem")
         page.locator("#near button").wait_for()
         check("error")
+        many = [{"id": f"b{n}", "title": f"Book {n} " * n, "words": n} for n in range(1, 101)]
+        page.route("**/books", lambda route: route.fulfill(json=many))
+        page.goto("/?many")
+        page.locator("#book").click()
+        expect(page.locator("#books li")).to_have_count(100)
+        check("a hundred books")
 
 
 @browser_test

@@ -1,8 +1,11 @@
-// The page's address: #book=…&q=…&read=…, a fragment, which no server gets to see.
+// The page's address: #book=…&q=…&read=…&at=…, a fragment, which no server gets to see.
 
 import * as memory from "./memory.js";
 
-/** The `book` (null where none is named), the question `q` and how much may be `read`, in percent. */
+/**
+ * The `book` (null where none is named), the question `q`, how much may be `read`, in percent, and the place
+ * `at` that the book is to be opened at (`{start, end}`, or null).
+ */
 export function wanted() {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const share = Number(fragment.get("read") ?? NaN);
@@ -10,7 +13,14 @@ export function wanted() {
     book: fragment.get("book"),
     q: fragment.get("q") ?? "",
     read: share >= 0 && share <= 100 ? Math.floor(share) : 100,
+    at: placeIn(fragment.get("at")),
   };
+}
+
+/** A place as addresses have it, such as 120-131. */
+function placeIn(said) {
+  const [, start, end] = /^(\d{1,9})-(\d{1,9})$/.exec(said ?? "") ?? [];
+  return start === undefined ? null : { start: Number(start), end: Number(end) };
 }
 
 /** How much of a book may be read: what was said last of it. An address may say less, but not more. */
@@ -20,8 +30,9 @@ export function shareOf({ book, read }) {
   return Math.min(read, said ?? 100);
 }
 
-/** The fragment of a place on the page. */
+/** The fragment of a place on the page; none where no book is open. */
 export function hashOf({ book, q = "", read = 100 }) {
+  if (book === null) return "";
   const fragment = new URLSearchParams({ book });
   if (q !== "") fragment.set("q", q);
   if (read !== 100) fragment.set("read", read);

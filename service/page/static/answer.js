@@ -1,6 +1,7 @@
 // An answer on the page: its words, its place in the book, the other candidates, the passages read.
 
 import * as api from "./api.js";
+import { copyButtons } from "./citation.js";
 import { element, length, renderText } from "./text.js";
 import { HEADINGS, confidenceInWords, count, percent } from "./words.js";
 
@@ -8,6 +9,8 @@ import { HEADINGS, confidenceInWords, count, percent } from "./words.js";
 const CONTEXT = 400;
 // Candidates that hardly anything speaks for are left out.
 const LEAST = 0.02;
+// Answers of more characters are folded at first.
+const LONG = 600;
 
 /** Where `evidence` is marked: its sentence, and in it the answer. */
 export const marksOf = (evidence) => [
@@ -48,8 +51,8 @@ const placeOf = (passage, book) =>
 /**
  * Shows one answer in `into`.
  *
- * `limit` is the offset up to which the book may be shown. `onShow(evidence)` hears which candidate's
- * place is in view, `onOpen(place, marks)` that its place is wanted in the whole book.
+ * `limit` is the offset up to which the book may be shown. `onShow(evidence, others)` hears which candidate's
+ * place is in view and which others support it, `onOpen(place, marks)` that a place is wanted in the whole book.
  */
 export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) {
   if (answer.candidates.length === 0) {
@@ -65,6 +68,11 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
   const candidates = answer.candidates.filter((candidate, i) => i === 0 || candidate.confidence >= LEAST);
   const heading = HEADINGS[answer.verdict];
   const said = element("p", { className: "said" });
+  const more = element("button", { type: "button", className: "plain", onclick: () => unfold(true) }, "Show all of it");
+  const unfold = (whole) => {
+    said.classList.toggle("folded", !whole);
+    more.hidden = whole;
+  };
   const confidence = element("p", { className: "confidence" });
   const note = element("p", { className: "note" });
   const figure = element("figure");
@@ -84,6 +92,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
 
   const choose = async (candidate) => {
     said.textContent = candidate.text;
+    unfold(length(candidate.text) <= LONG);
     confidence.replaceChildren(
       element("strong", {}, confidenceInWords(candidate.confidence)),
       ` · confidence ${candidate.confidence.toFixed(2)}`,
@@ -128,16 +137,19 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
         ),
       ),
     );
+    supporting = [candidate.evidence, ...equal, ...facts].filter((evidence) => evidence !== null);
     await show(candidate.evidence);
   };
+  let supporting = [];
   const show = async (evidence) => {
-    onShow(evidence);
+    onShow(evidence, supporting.filter((other) => other !== evidence));
     await showEvidence(figure, book, evidence, answer.passages, limit, onOpen);
   };
 
   into.replaceChildren(
     element("h2", { className: "label" }, heading),
     said,
+    more,
     confidence,
     note,
     figure,
@@ -180,6 +192,7 @@ async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
       "figcaption",
       {},
       element("span", { className: "quiet" }, place(evidence)),
+      ...copyButtons(book, evidence),
       element(
         "button",
         { type: "button", className: "plain open", onclick: () => onOpen(evidence, marksOf(evidence)) },

@@ -89,6 +89,9 @@ const path = (id) => `books/${encodeURIComponent(id)}`;
 export const books = () => get("books");
 export const book = (id) => get(path(id));
 
+/** Takes a book off the shelf. */
+export const remove = (id) => send(path(id), { method: "DELETE" });
+
 /** The answer to a question; `onFound(found)` hears of the passages before they are read. */
 export async function answer(json, { onFound, ...options }) {
   for await (const { event, data } of events("answer", { method: "POST", json, ...options })) {

@@ -30,7 +30,7 @@ export async function ask({ book, question, read, limit, signal, into, strip, st
   });
   signal.throwIfAborted();
   if (!isNow(answer)) return null;
-  const onShow = (evidence) => strip.showPlaces(answer.passages, evidence);
+  const onShow = (evidence, others) => strip.showPlaces(answer.passages, evidence, others);
   await showAnswer(into, { book, answer, limit, onShow, onOpen });
   signal.throwIfAborted();
   status.textContent = inWords(answer);

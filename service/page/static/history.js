@@ -11,15 +11,23 @@ export class History {
     this.onChoose = onChoose;
     box.querySelector("#forget").addEventListener("click", () => {
       memory.forgetAsked();
-      this.show();
+      this.show(null);
       onForget();
     });
   }
 
-  show() {
+  /** The questions about `book` (its id, null where none is open), and behind them those about others. */
+  show(book) {
     const asked = memory.asked();
     this.box.hidden = asked.length === 0;
-    this.box.querySelector("#asked").replaceChildren(
+    this.fill("asked", asked.filter((one) => one.book === book), book);
+    this.fill("asked-elsewhere", asked.filter((one) => one.book !== book), book);
+  }
+
+  fill(id, asked, book) {
+    const list = this.box.querySelector(`#${id}`);
+    list.hidden = this.box.querySelector(`#${id}-title`).hidden = asked.length === 0;
+    list.replaceChildren(
       ...asked.map((one) =>
         element(
           "li",
@@ -28,7 +36,7 @@ export class History {
             "button",
             { type: "button", onclick: () => this.onChoose(one) },
             element("span", { className: "text" }, one.question),
-            element("span", { className: "quiet" }, about(one)),
+            element("span", { className: "quiet" }, about(one, book)),
           ),
         ),
       ),
@@ -36,12 +44,12 @@ export class History {
   }
 }
 
-function about({ book, title, read, answer }) {
+function about({ book, title, read, answer }, open) {
   // An answer from the whole book may tell what one who has read less does not want to know.
   const isLater = read > (memory.readUpTo(book) ?? 100);
   return [
     isLater ? "Answered from further on than you have read" : answer,
-    title,
+    book !== open && title,
     read !== 100 && `${percent(read / 100)} read`,
   ]
     .filter(Boolean)

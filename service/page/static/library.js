@@ -7,12 +7,17 @@ import { count } from "./words.js";
 
 const MOST_SHOWN = 200;
 
-/** The dialog with the books; `onChoose(id)` hears which one is wanted, `onChange()` that there are others. */
+/**
+ * The dialog with the books; `onChoose(id)` hears which one is wanted, `onChange()` that there are others, and
+ * `onRemoved(id)` which one there is no more.
+ */
 export class Library {
-  constructor(dialog, onChoose, onChange) {
+  constructor(dialog, onChoose, onChange, onRemoved) {
     this.dialog = dialog;
     this.onChoose = onChoose;
     this.onChange = onChange;
+    this.onRemoved = onRemoved;
+    this.said = dialog.querySelector("#removing");
     this.books = [];
     this.list = dialog.querySelector("#books");
     this.about = dialog.querySelector("#books-about");
@@ -20,8 +25,8 @@ export class Library {
     this.filter = dialog.querySelector("#filter");
     this.filter.addEventListener("input", () => this.draw());
     this.filter.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowDown") this.list.querySelector("button")?.focus();
-      if (event.key === "Enter") this.list.querySelector("button")?.click();
+      if (event.key === "ArrowDown") this.list.querySelector(".choose")?.focus();
+      if (event.key === "Enter") this.list.querySelector(".choose")?.click();
     });
     this.list.addEventListener("keydown", (event) => this.move(event));
     this.file = dialog.querySelector("#file");
@@ -45,6 +50,7 @@ export class Library {
 
   open() {
     this.filter.value = "";
+    this.said.hidden = true;
     this.draw();
     this.dialog.showModal();
     this.filter.focus();
@@ -63,6 +69,7 @@ export class Library {
             "button",
             {
               type: "button",
+              className: "choose",
               onclick: () => {
                 this.dialog.close();
                 this.onChoose(book.id);
@@ -71,6 +78,7 @@ export class Library {
             element("span", { className: "title" }, book.title),
             element("span", { className: "quiet" }, count(book.words, "word")),
           ),
+          this.removeButton(book),
         ),
       ),
     );
@@ -87,10 +95,40 @@ export class Library {
   move(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
-    const buttons = [...this.list.querySelectorAll("button")];
-    const next = buttons[buttons.indexOf(document.activeElement) + step];
+    const buttons = [...this.list.querySelectorAll(".choose")];
+    const row = document.activeElement.closest("li");
+    const next = buttons[buttons.findIndex((button) => row.contains(button)) + step];
     event.preventDefault();
     (next ?? (step < 0 && !this.filter.hidden ? this.filter : document.activeElement)).focus();
+  }
+
+  /** Removes a book, once it has been pressed a second time. */
+  removeButton(book) {
+    const button = element("button", { type: "button", className: "plain remove" }, "Remove");
+    button.ariaLabel = `Remove ${book.title}`;
+    const ask = (asked) => {
+      button.classList.toggle("sure", asked);
+      button.textContent = asked ? "Really?" : "Remove";
+      button.ariaLabel = asked ? `Really remove ${book.title}?` : `Remove ${book.title}`;
+    };
+    button.addEventListener("blur", () => ask(false));
+    button.addEventListener("click", async () => {
+      if (!button.classList.contains("sure")) return ask(true);
+      button.disabled = true;
+      this.said.hidden = true;
+      try {
+        await api.remove(book.id);
+        await this.load();
+        this.onRemoved(book.id);
+        (this.list.querySelector(".choose") ?? this.file).focus(); // which was on the button, and is gone with it
+      } catch (error) {
+        button.disabled = false;
+        ask(false);
+        this.said.textContent = `${book.title} is still there. ${error.message}`;
+        this.said.hidden = false;
+      }
+    });
+    return button;
   }
 
   /** Adds files as books, one after the other; a single one is told to `onAdded(id)` when it is there. */

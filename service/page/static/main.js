@@ -39,6 +39,7 @@ const library = new Library(
   at("library"),
   (id) => go({ book: id }),
   () => book === null && showStart(),
+  (id) => book?.id === id && go({ book: null }),
 );
 const history = new History(
   at("history"),
@@ -90,13 +91,14 @@ async function follow() {
   correct({ ...to, read: share });
   read.value = share;
   showRead();
-  history.show();
+  showHistory();
   showSuggestions();
   if (isNew || q !== asked) question.value = q; // else what is being typed would go with the slider's next move
   asked = q;
   document.title = q === "" ? `${book.title} · storyqa` : `${q} · ${book.title}`;
   clearAnswer();
-  if (q !== "") await askBook(q, share);
+  if (to.at !== null) await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
+  else if (q !== "") await askBook(q, share);
   else if (isNew) question.focus();
 }
 
@@ -113,6 +115,9 @@ function clearAnswer() {
   strip.clear();
 }
 
+/** What was asked of this book, or of all where none is open. */
+const showHistory = () => history.show(book?.id ?? null);
+
 /** Nothing of a book stays in sight: the next one may be there or not. */
 function clearBook() {
   clearTimeout(settling);
@@ -122,6 +127,7 @@ function clearBook() {
   question.value = "";
   document.title = "storyqa";
   at("book-title").textContent = "Choose a book";
+  at("book-title").title = "";
   at("book-about").textContent = at("versions").textContent = "";
   at("ask").hidden = at("start").hidden = at("suggestions").hidden = true;
 }
@@ -137,7 +143,7 @@ function showBook(found) {
   at("start").hidden = true;
   at("ask").hidden = false;
   memory.remember("book", book.id);
-  at("book-title").textContent = book.title;
+  at("book-title").textContent = at("book-title").title = book.title;
   at("book-about").textContent = lengthInWords(book);
   strip.showBook(book);
 }
@@ -162,7 +168,7 @@ async function askBook(q, share) {
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
     memory.rememberAsked({ book: of.id, title: of.title, question: q, read: share, answer: answer.answer });
-    history.show();
+    showHistory();
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -195,7 +201,7 @@ function readUpTo(share) {
   showRead();
   asking?.abort();
   clearAnswer();
-  history.show();
+  showHistory();
 }
 
 read.addEventListener("input", showRead);
@@ -229,7 +235,7 @@ addEventListener("hashchange", () => attempt(follow));
 acceptDrops(library, at("dropping"));
 offerColours(at("theme"));
 offerKey(at("key"));
-history.show();
+showHistory();
 clearBook();
 
 attempt(async () => {

@@ -18,6 +18,7 @@ export class Reader {
     this.opened = 0; // counts openings: what was fetched for an earlier one is dropped
     this.pages.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.chapters.addEventListener("change", () => this.goTo(Number(this.chapters.value)));
+    this.pages.addEventListener("keydown", (event) => this.turn(event));
     dialog.querySelector("#read-here").addEventListener("click", () => {
       const end = this.seen("bottom");
       const last = [...this.pages.querySelectorAll("p[data-end]")].at(-1);
@@ -45,6 +46,7 @@ export class Reader {
   /** Shows the book from around the character `at`, which is scrolled to. */
   async goTo(at) {
     this.opened += 1;
+    this.arrived = null;
     this.busy = this.first = this.last = null;
     this.pages.replaceChildren();
     const piece = await this.piece(at - PIECE / 2, at + PIECE);
@@ -58,6 +60,7 @@ export class Reader {
       : [...this.pages.querySelectorAll("p")].find((p) => Number(p.dataset.end) > at);
     target?.scrollIntoView({ block: marked ? "center" : "start" });
     this.pages.focus({ preventScroll: true });
+    this.arrived = marked ? null : { at, scrolled: this.pages.scrollTop };
     this.showPlace();
   }
 
@@ -132,6 +135,22 @@ export class Reader {
     }
   }
 
+  /** To the chapters before and behind with the arrow keys, to both ends with Home and End. */
+  turn(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const at = this.place();
+    const starts = [0, ...this.book.chapters.map((chapter) => chapter.start)].filter((start) => start < this.limit);
+    const to = {
+      ArrowRight: starts.find((start) => start > at),
+      ArrowLeft: starts.findLast((start) => start < at),
+      Home: 0,
+      End: this.limit - 1,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.goTo(to).catch((error) => (this.at.textContent = error.message));
+  }
+
   /** The offset of the first character in view, or of the last one (`edge` "top" or "bottom"). */
   seen(edge) {
     const box = this.pages.getBoundingClientRect();
@@ -143,8 +162,13 @@ export class Reader {
     return Number(inView.at(-1)?.dataset.end ?? this.first);
   }
 
+  /** Where one is: what was gone to, which the end of a book may not let scroll to the top, or the first in view. */
+  place() {
+    return this.arrived?.scrolled === this.pages.scrollTop ? this.arrived.at : this.seen("top");
+  }
+
   showPlace() {
-    const at = this.seen("top");
+    const at = this.place();
     this.at.textContent = percent(at / this.book.characters);
     const title = chapterAt(this.book.chapters, at);
     const here = this.book.chapters.findLast((chapter) => chapter.title === title && chapter.start <= at);

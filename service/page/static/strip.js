@@ -14,7 +14,7 @@ export class Strip {
     this.book = null;
     this.reached = null; // how many chapters have been, as far as they are drawn
     this.layers = Object.fromEntries(
-      ["chapters", "unread", "passages", "pin"].map((name) => [name, element("div", { className: name })]),
+      ["chapters", "unread", "passages", "others", "pin"].map((name) => [name, element("div", { className: name })]),
     );
     into.append(...Object.values(this.layers));
     into.addEventListener("keydown", (event) => this.move(event));
@@ -58,8 +58,8 @@ export class Strip {
     this.showPlaces([], null);
   }
 
-  /** `passages` as the service gives them, `evidence` the one shown (or null). */
-  showPlaces(passages, evidence) {
+  /** `passages` as the service gives them, `evidence` the one shown (or null), `others` what supports it, too. */
+  showPlaces(passages, evidence, others = []) {
     const scores = passages.map((passage) => passage.score);
     const [least, most] = [Math.min(...scores), Math.max(...scores)];
     this.layers.passages.replaceChildren(
@@ -76,6 +76,11 @@ export class Strip {
       ...(evidence === null
         ? []
         : [this.button(evidence.start, this.inChapter("The answer", evidence), marksOf(evidence))]),
+    );
+    this.layers.others.replaceChildren(
+      ...others.map((other) =>
+        this.button(other.start, this.inChapter("Supports the answer, too", other), marksOf(other)),
+      ),
     );
     this.stopAt(this.layers.pin.firstElementChild);
   }
