@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,11 +14,15 @@ import pytest
 import tiny_models
 import torch
 
-from encoders.adapters import Weights, file_hash
+from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import BACKBONES, MINILM, MPNET, Backbone, load_tokenizer
 from encoders.cross_encoder import WEIGHTS, load_crossencoder
 from encoders.errors import ModelError
+from encoders.vocabularies import translation
 from encoders.windows import Windower
+from readers import open_reader
+from readers.default.generate import GenerateReader
+from readers.reading import Reading
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
@@ -118,9 +123,15 @@ def test_what_a_teacher_has_said_is_kept_and_said_again(alike: Path, tmp_path: P
     assert not any(lesson.start.any() or lesson.relevance for lesson in again)
 
 
-def test_a_teacher_that_parts_text_otherwise_is_refused(larger: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"lacks \d words of mpnet such as"):
-        Teacher(_save_teacher(tmp_path, MINILM), BACKBONES["mpnet"], tmp_path)
+def test_a_teacher_that_parts_text_otherwise_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = tiny_models.save_mpnet(tmp_path / "models" / "mpnet") / "model.safetensors"
+    tiny = replace(MPNET, sha256=file_hash(weights), width=32, title="of few words")
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path / "models"))
+    monkeypatch.setitem(BACKBONES, "mpnet", tiny)
+    with pytest.raises(ModelError, match=r"wanted one that parts text into the same words"):
+        Teacher(_save_teacher(tmp_path, tiny), MINILM, tmp_path)
 
 
 def test_where_there_is_no_teacher_it_is_said_how_one_is_made(tmp_path: Path) -> None:
@@ -162,3 +173,34 @@ def test_the_command_tells_a_run_by_its_teacher(
     assert file_hash(alike / WEIGHTS) in card
     assert run([*arguments, "--examples", "8", "--resume"]) == 2
     assert "was trained with" in capsys.readouterr().err
+
+
+@pytest.mark.training
+def test_a_decoder_can_learn_beside_another_backbone(larger: Path, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["--data", str(data), "--start", str(larger), "--out", str(out), "--examples", "24"]
+    assert run(["train", "generate", *arguments]) == 0
+    began, left = (load_weights(folder / WEIGHTS).tensors for folder in (larger, out))
+    assert began.keys() == left.keys()  # the encoder is as it was
+    assert all(torch.equal(began[name], left[name]) for name in began)
+    reader = open_reader(f"generate:{out}")
+    [[answer]] = reader.read([Reading(QUESTION, folktales.GOOSE)])
+    assert answer.support is not None
+    # Its words are numbered as the decoder's are: what stands in the passages is likelier than what does not.
+    assert isinstance(reader, GenerateReader)
+    within, without = reader.rank(Reading(QUESTION, folktales.GOOSE), [folktales.GOOSE[0][:30], "zxqj vvwk"])
+    assert within > without
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copyfile(out / "generate.safetensors", alone / "generate.safetensors")
+    with pytest.raises(ModelError, match="reads the states of mpnet"):
+        open_reader(f"generate:{alone}")
+
+
+def test_a_token_keeps_its_word_in_another_vocabulary(larger: Path) -> None:
+    assert larger.is_dir()
+    small, large = load_tokenizer(MINILM), load_tokenizer(BACKBONES["mpnet"])
+    there, back = translation(small, large), translation(large, small)
+    text = "The goose of Brammel asked: who's there?"
+    assert there[small.encode(text).ids].tolist() == large.encode(text).ids
+    assert back[large.encode(text).ids].tolist() == small.encode(text).ids

@@ -17,6 +17,7 @@ from encoders.adapters import file_hash, load_weights
 from encoders.backbone import Backbone, load_tokenizer
 from encoders.cross_encoder import WEIGHTS, CrossEncoder
 from encoders.errors import ModelError
+from encoders.vocabularies import translation
 from encoders.windows import Window
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Teacher:
         self.sha256 = file_hash(path)
         self._encoder = CrossEncoder(load_weights(path), self.sha256[:12])
         self._own = _Layout.of(load_tokenizer(self._encoder.base))
-        self._ids = _translation(load_tokenizer(student), load_tokenizer(self._encoder.base), student)
+        self._ids = translation(load_tokenizer(student), load_tokenizer(self._encoder.base))
         kept.mkdir(parents=True, exist_ok=True)
         self._store = kept / STORE
 
@@ -97,20 +98,6 @@ class _Layout:
         first, second = (encoding.sequence_ids.index(sequence) for sequence in (0, 1))
         ids = encoding.ids
         return cls(ids[:first], ids[first + 1 : second], ids[second + 1 :])
-
-
-def _translation(student: Tokenizer, teacher: Tokenizer, backbone: Backbone) -> NDArray[np.int64]:
-    """The teacher's id of each id of the student's; raises ModelError where it lacks a word."""
-    theirs, ours = teacher.get_vocab(), student.get_vocab()
-    strange = sorted(ours.keys() - theirs.keys())
-    if strange:
-        raise ModelError(
-            f"the teacher lacks {len(strange):,} words of {backbone.name} such as {strange[0]!r}; wanted one "
-            "beside a backbone that parts text into the same words"
-        )
-    ids = np.zeros(len(ours), dtype=np.int64)
-    ids[list(ours.values())] = [theirs[word] for word in ours]
-    return ids
 
 
 def _stored(store: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:

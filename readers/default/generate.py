@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.adapters import file_hash, load_weights
-from encoders.backbone import load_tokenizer
+from encoders.backbone import MINILM, load_tokenizer
 from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
@@ -62,9 +62,11 @@ class GenerateReader(Ranker):
         self._tokenizer = load_tokenizer()
         # [CLS], the text's tokens, [SEP]: of an empty text the two that an answer stands between.
         self._begin, self._end = self._tokenizer.encode("").ids
-        self._words = encoder.backbone.embeddings.word_embeddings.weight.float()
+        from readers.default.decoder_weights import word_ids, words_of
         from readers.default.wording import Continuations
 
+        self._words = words_of(encoder.device)
+        self._ids = None if encoder.base == MINILM else word_ids(encoder.base)
         self._continuations = Continuations.of(self._tokenizer, encoder.device)
 
     @classmethod
@@ -80,7 +82,15 @@ class GenerateReader(Ranker):
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train generate")
         own = argument is not None and (Path(argument) / ENCODER_WEIGHTS).is_file()
         encoder = load_crossencoder(argument if own else None)
-        decoder = decoder_of(load_weights(path).tensors)
+        weights = load_weights(path)
+        if weights.backbone != encoder.base:
+            raise ModelError(
+                f"{path} reads the states of {weights.backbone.name}, and the encoder beside it is "
+                f"{encoder.base.name}; train it again: storyqa train generate --start DIR"
+            )
+        from readers.default.decoder_weights import decoder_of
+
+        decoder = decoder_of(weights.tensors)
         return cls(encoder, decoder, f"{encoder.version}+{file_hash(path)[:12]}")
 
     def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
@@ -106,7 +116,10 @@ class GenerateReader(Ranker):
             with torch.inference_mode():
                 memory = self._memory([chosen[i] for i in members])
                 wording = [
-                    Wording((id for _, one in chosen[i] for id in one.window.ids), self._continuations)
+                    Wording(
+                        (id for _, one in chosen[i] for id in self._numbered(one.window.ids)),
+                        self._continuations,
+                    )
                     for i in members
                 ]
                 found = beam_search(
@@ -144,7 +157,7 @@ class GenerateReader(Ranker):
         rows, ids, copied = [], [], []
         for windows in chosen:
             rows.append(torch.cat([one.states.float() for _, one in windows]))
-            ids.append(torch.tensor([id for _, one in windows for id in one.window.ids]))
+            ids.append(torch.tensor([id for _, one in windows for id in self._numbered(one.window.ids)]))
             copied.append(torch.tensor([inside for _, one in windows for inside in _context(one.window)]))
         pad = torch.nn.utils.rnn.pad_sequence
         device = self.encoder.device
@@ -155,6 +168,10 @@ class GenerateReader(Ranker):
             mask.to(device),
             pad(copied, batch_first=True).to(device),
         )
+
+    def _numbered(self, ids: Sequence[int]) -> Sequence[int]:
+        """Token ids of the encoder as the decoder numbers them."""
+        return ids if self._ids is None else self._ids[ids].tolist()
 
     def _step(self, memory: Memory, targets: Sequence[Sequence[int]]) -> tuple[Step, torch.Tensor]:
         """The decoder's word on each token of the targets, and the targets padded (targets, tokens)."""
@@ -237,18 +254,6 @@ class GenerateReader(Ranker):
 
 _CLOSING = frozenset(".,;:!?')]}\u2019")
 _OPENING = frozenset("([{'\u2019-")
-
-
-def decoder_of(tensors: Mapping[str, torch.Tensor]) -> PointerDecoder:
-    """A decoder with the weights of a file; raises ModelError where they do not fit."""
-    from readers.default.pointer_generator import PointerDecoder
-
-    decoder = PointerDecoder()
-    try:
-        decoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    except RuntimeError as error:
-        raise ModelError(f"the decoder's weights do not fit ({error}); train it again") from error
-    return decoder
 
 
 def chosen_windows(reading: Reading) -> Chosen:

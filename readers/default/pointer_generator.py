@@ -102,27 +102,31 @@ class PointerDecoder(Module):
 
     The passages are encoded one by one and fused here (fusion in the decoder: Izacard and Grave
     2021, section 2). Word embeddings are the backbone's own, in and out, and no parameters of this.
-    ``copies`` False takes the copy mechanism away, for comparison.
+    ``copies`` False takes the copy mechanism away, for comparison. The states may be wider than the decoder,
+    ``states`` numbers each; whatever encoder they are of, words are numbered as ``MINILM`` numbers them.
     """
 
-    def __init__(self, layers: int = len(_INITIAL_LAYERS), copies: bool = True) -> None:
+    def __init__(self, layers: int = len(_INITIAL_LAYERS), copies: bool = True, states: int = WIDTH) -> None:
         super().__init__()
         self.copies = copies
         self.positions = Embedding(LONGEST + 1, WIDTH)
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)
-        self.layers = ModuleList(_Layer() for _ in range(layers))
+        self.layers = ModuleList(_Layer(states) for _ in range(layers))
         self.transform = Linear(WIDTH, WIDTH)
         self.transform_norm = LayerNorm(WIDTH, eps=1e-12)
         self.bias = Parameter(torch.zeros(30_522))
         self.point_query = Linear(WIDTH, WIDTH)
-        self.point_key = Linear(WIDTH, WIDTH)
+        self.point_key = Linear(states, WIDTH)
         self.switch = Linear(3 * WIDTH, 1)
 
     @classmethod
-    def from_backbone(cls, copies: bool = True) -> PointerDecoder:
-        """A decoder to train, whose layers begin as copies of the backbone's (Rothe et al. 2020)."""
-        decoder = cls(copies=copies)
+    def from_backbone(cls, copies: bool = True, states: int = WIDTH) -> PointerDecoder:
+        """A decoder to train, whose layers begin as copies of the backbone's (Rothe et al. 2020).
+
+        What looks at states of another width begins as it is drawn.
+        """
+        decoder = cls(copies=copies, states=states)
         base = base_tensors()
         for layer, number in zip(decoder.stack(), _INITIAL_LAYERS, strict=True):
             layer.begin_as(
@@ -191,9 +195,10 @@ class PointerDecoder(Module):
 class _Attention(Module):
     """Multi-head attention with a residual and a norm after it, as BERT has it."""
 
-    def __init__(self) -> None:
+    def __init__(self, states: int = WIDTH) -> None:
         super().__init__()
-        self.query, self.key, self.value, self.output = (Linear(WIDTH, WIDTH) for _ in range(4))
+        self.query, self.output = (Linear(WIDTH, WIDTH) for _ in range(2))
+        self.key, self.value = (Linear(states, WIDTH) for _ in range(2))
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)
 
@@ -221,7 +226,8 @@ class _Attention(Module):
 
     def begin_as(self, tensors: Mapping[str, torch.Tensor]) -> None:
         for name in ("query", "key", "value"):
-            _copy(getattr(self, name), tensors, f"attention.self.{name}")
+            if getattr(self, name).in_features == WIDTH:
+                _copy(getattr(self, name), tensors, f"attention.self.{name}")
         _copy(self.output, tensors, "attention.output.dense")
         _copy(self.norm, tensors, "attention.output.LayerNorm")
 
@@ -229,9 +235,9 @@ class _Attention(Module):
 class _Layer(Module):
     """Attention to the answer so far, attention to the memory, and a feed-forward network."""
 
-    def __init__(self) -> None:
+    def __init__(self, states: int) -> None:
         super().__init__()
-        self.own, self.across = _Attention(), _Attention()
+        self.own, self.across = _Attention(), _Attention(states)
         self.inner, self.outer = Linear(WIDTH, INNER), Linear(INNER, WIDTH)
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)

@@ -15,10 +15,11 @@ import typer
 from encoders.adapters import Weights, file_hash, overlay
 from encoders.backbone import BACKBONES, MINILM, Backbone, base_tensors, load_tokenizer
 from encoders.batches import batches
-from encoders.cross_encoder import WEIGHTS, CrossEncoder, Inputs, collate
+from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate
 from encoders.device import pick_device
 from encoders.errors import ModelError
-from encoders.windows import Window, Windower
+from encoders.windows import Windower
+from readers.default.decoder_weights import word_ids, words_of
 from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
 from readers.default.pointer_generator import PointerDecoder
 from training.adaptation import TrainableBackbone
@@ -26,6 +27,7 @@ from training.context_sampling import Example, Sampling, sample_example, sample_
 from training.corpora import cloze_documents
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
 from training.export import Provenance, Trained, load_start, save_weights, write_card
+from training.frozen_states import FrozenStates
 from training.invocation import Invocation
 from training.objectives.cross_encoder_batches import (
     CrossEncoderBatch,
@@ -81,6 +83,7 @@ class CrossEncoderTask:
         """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder."""
         self._settings = settings
         self._teacher = teacher
+        self._start = start
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
         self.device = pick_device()
@@ -107,12 +110,17 @@ class CrossEncoderTask:
                 getattr(self.head, name).data[: len(known)] = known.float()
         self.head.to(self.device)
         self.decoder = _decoder(settings, self.base, decoder)
+        self._words = words_of(self.device)
+        self._ids: torch.Tensor | None = (
+            None  # the decoder's numbers of the encoder's tokens, where they differ
+        )
         if self.decoder is not None:
             self.decoder.to(self.device)
+            if self.base != MINILM:
+                self._ids = torch.from_numpy(word_ids(self.base)).to(self.device)
         self.windower = Windower(load_tokenizer(self.base), overlap=128)
         self._sampling = Sampling(settings.distractors, settings.marginal)
-        # What a frozen encoder says of a window is computed once: about 0.8 kB a token.
-        self._states: dict[tuple[int, ...], torch.Tensor] = {}
+        self._frozen_states = FrozenStates(self.backbone.model, self.base, self.device)
         self._order = draw_questions(corpus, settings)
         self._unanswerable = Unanswerable(corpus.train)
         self.chunks = -(-len(self._order) // settings.chunk)
@@ -163,9 +171,9 @@ class CrossEncoderTask:
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         settings = self._settings
-        inputs = self._inputs(batch.windows)
+        inputs = collate(batch.windows, self.base.pad, self.base.typed).to(self.device)
         if settings.frozen:
-            hidden = self._known_states(batch.windows)
+            hidden = self._frozen_states(batch.windows)
         else:
             hidden = self.backbone.model(**inputs.named).last_hidden_state
         found: dict[str, torch.Tensor] = {}
@@ -184,25 +192,11 @@ class CrossEncoderTask:
                 found["taught_span"] = settings.span_weight * spans
                 found["taught_relevance"] = settings.relevance_weight * right
         if self.decoder is not None:
-            words = self.backbone.model.embeddings.word_embeddings.weight
-            loss = generate_loss(self.decoder, batch, hidden, inputs.ids, words)
+            ids = inputs.ids if self._ids is None else self._ids[inputs.ids]
+            context = context_mask(batch.windows, ids)
+            loss = generate_loss(self.decoder, batch, hidden, ids, context, self._words)
             found["generate"] = settings.generate_weight * loss
         return found
-
-    def _inputs(self, windows: Sequence[Window]) -> Inputs:
-        return collate(windows, self.base.pad, self.base.typed).to(self.device)
-
-    @torch.no_grad()
-    def _known_states(self, windows: Sequence[Window]) -> torch.Tensor:
-        """The frozen encoder's last states, (windows, tokens, width), those seen before from memory."""
-        keys = [tuple(window.ids) for window in windows]
-        new = {key: window for key, window in zip(keys, windows, strict=True) if key not in self._states}
-        if new:
-            hidden = self.backbone.model(**self._inputs(list(new.values())).named).last_hidden_state
-            for key, row in zip(new, hidden, strict=True):
-                self._states[key] = row[: len(key)].half().cpu()
-        rows = [self._states[key] for key in keys]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device).float()
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
@@ -213,8 +207,10 @@ class CrossEncoderTask:
 
     def weights(self) -> Weights:
         """Those of the cross-encoder and its heads."""
+        if self._start is not None and self._settings.frozen:
+            return self._start
         trained = self.backbone.tensors()
-        if self._layers and (self._settings.rank or self._settings.frozen):
+        if self._layers and self._settings.rank:
             # What the run began with is a part of what it leaves; adapters are added to it.
             adapters = {name: tensor.cpu() for name, tensor in trained.items()}
             trained = {**self._layers, **overlay(adapters, {**base_tensors(self.base), **self._layers})}
@@ -246,9 +242,7 @@ def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | No
     """The decoder to train, where one is."""
     if not settings.generate_weight:
         return None
-    if base != MINILM:
-        raise ValueError(f"a decoder beside {base.name}; there is one beside {MINILM.name} alone")
-    decoder = PointerDecoder.from_backbone(settings.copies)
+    decoder = PointerDecoder.from_backbone(settings.copies, base.width)
     if start is not None:
         decoder.load_state_dict({name: tensor.float() for name, tensor in start.tensors.items()})
     return decoder
@@ -276,6 +270,8 @@ def train(
             corpus, train=(*corpus.train, *cloze_documents.load(cloze, settings.clozes, run.cache))
         )
     began = load_start(start)
+    if began.encoder is not None and settings.frozen:
+        settings = replace(settings, backbone=began.encoder.backbone.name)
     taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], run.out)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by)

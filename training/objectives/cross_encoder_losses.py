@@ -8,7 +8,7 @@ import torch
 
 from encoders.windows import Window
 from readers.default.pointer_generator import PointerDecoder
-from training.objectives.cross_encoder_batches import CrossEncoderBatch, context_mask
+from training.objectives.cross_encoder_batches import CrossEncoderBatch
 from training.teacher import Lesson
 
 NOWHERE = -1e9  # the score of a token that is no answer's
@@ -117,18 +117,19 @@ def generate_loss(
     batch: CrossEncoderBatch,
     hidden: torch.Tensor,
     ids: torch.Tensor,
+    context: torch.Tensor,
     words: torch.Tensor,
 ) -> torch.Tensor:
     """-log P of the answers' tokens, mean over the answers that the passages hold.
 
-    ``hidden`` (windows, tokens, width) are the encoder's states, ``ids`` (windows, tokens) what it read, and
-    ``words`` (vocabulary, width) its embeddings.
+    ``hidden`` (windows, tokens, width) are the encoder's states, ``ids`` (windows, tokens) what it read, as
+    the decoder numbers it, ``context`` (windows, tokens) True at the tokens of passages, and ``words``
+    (vocabulary, width) the decoder's embeddings.
     """
     answerable = [i for i, right in enumerate(batch.right) if right]
     if not answerable:
         return decoder.bias.sum() * 0  # nothing to learn from, yet something to step by
     lengths = [len(window.ids) for window in batch.windows]
-    context = context_mask(batch.windows, ids)
     states, tokens, copied = [], [], []
     for i in answerable:
         rows = range(batch.rows[i].start, batch.rows[i].stop)
