@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,33 @@ class SparseIndex:
             weighted.append(((start, stop), (1 + log(occurrences)) * idf))
         length = sqrt(sum(weight * weight for _, weight in weighted))
         return self._sum(self._tfidf, [(place, weight / length) for place, weight in weighted])
+
+    def saturated(self, question: str) -> dict[str, tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Of each word of the question that is there the passages, and BM25's weights in them but for idf.
+
+        These are f (k1 + 1) / (f + k1 (1 - b + b |d| / avgdl)), which do not depend on how many passages hold
+        the word, so that books can be searched together by idfs of them all.
+        """
+        found = {}
+        for word in dict.fromkeys(words(question)):
+            for start, stop in self._find([word]):
+                idf = self._idf(stop - start)
+                weights = self._bm25[start:stop].astype("f8")
+                # Where the idf is 0 the frequencies are lost: one occurrence in a passage of mean length.
+                found[word] = self._passage[start:stop], weights / idf if idf else weights + 1
+        return found
+
+    def _idf(self, holding: int) -> float:
+        """What ``rank_bm25.BM25Okapi`` weighs a word by that so many passages hold, its floor included."""
+        idf = log(self.passages - holding + 0.5) - log(holding + 0.5)
+        return self._floor if idf < 0 else idf
+
+    @cached_property
+    def _floor(self) -> float:
+        import numpy as np
+
+        holding = np.diff(np.asarray(self._postings_at)).astype("f8")
+        return 0.25 * float((np.log(self.passages - holding + 0.5) - np.log(holding + 0.5)).mean())
 
     def _find(self, asked: Sequence[str]) -> list[tuple[int, int]]:
         """Where the postings of each word ``asked`` are, in order; words not in the book are left out."""

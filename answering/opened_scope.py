@@ -1,0 +1,132 @@
+"""What a question is searched in: one book, or several as one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from answering.ask import Ask, BadRequest
+from answering.open_books import OpenBook
+from answering.scope import ids_of, unmeant
+from indexing.store import IndexStore
+from retrieval import open_together
+from retrieval.hits import BookHit, Hit, Readable, Retriever
+from retrieval.several_books import BookPart, Part
+
+Opener = Callable[[str], OpenBook]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is searched; ``version`` changes exactly when one of the books does, or which they are.
+
+    ``characters`` are a passage's, about.
+    """
+
+    version: str
+    passages: int
+    characters: float
+
+
+class Scope(Protocol):
+    """What a question is searched in; questions of one ``key`` are searched together, up to ``before``."""
+
+    extent: Extent
+    before: int | None
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for the same books up to the same limits."""
+        ...
+
+    def retriever(self, name: str) -> Retriever:
+        """The retriever of that name; raises ``UnknownName``."""
+        ...
+
+    def placed(self, hit: Hit) -> BookHit:
+        """A hit of one of these retrievers with the book that it is of."""
+        ...
+
+
+class OneBook:
+    """One book, up to the limit that ``ask`` has for it."""
+
+    def __init__(self, ask: Ask, book: OpenBook) -> None:
+        _check_limits(ask, (book.index.id,))
+        self._book = book
+        counts = book.index.manifest.counts
+        self.extent = Extent(book.index.version, counts.passages, counts.characters / max(1, counts.passages))
+        self.before = ask.before_of(book.index.id, book.index.characters)
+        self._readable = Readable(book.index, self.before)
+
+    @property
+    def key(self) -> Hashable:
+        """See ``Scope.key``."""
+        return self._book.index.id, self.before
+
+    def retriever(self, name: str) -> Retriever:
+        """See ``Scope.retriever``."""
+        return self._book.retriever(name)
+
+    def placed(self, hit: Hit) -> BookHit:
+        """See ``Scope.placed``."""
+        return BookHit(hit.passage, hit.score, hit.encoded, book=self._readable)
+
+
+class SeveralBooks:
+    """The books that ``ask`` names, each up to its own limit; opened when they are searched."""
+
+    before: int | None = None
+
+    def __init__(self, ask: Ask, store: IndexStore, open: Opener) -> None:
+        ids = ids_of(store, ask.book_id)
+        _check_limits(ask, ids)
+        self._ask = ask
+        self._open = open
+        self._builds = {id: store.current(id) for id in ids}
+        version = hashlib.sha256("\n".join(f"{id} {build}" for id, build in self._builds.items()).encode())
+        first = store.manifest(ids[0]).counts
+        self.extent = Extent(
+            version.hexdigest()[:12], first.passages * len(ids), first.characters / max(1, first.passages)
+        )
+
+    @property
+    def key(self) -> Hashable:
+        """See ``Scope.key``."""
+        return tuple(self._builds.items()), self._ask.before
+
+    def retriever(self, name: str) -> Retriever:
+        """See ``Scope.retriever``."""
+        return open_together(name, self._parts())
+
+    def placed(self, hit: Hit) -> BookHit:
+        """See ``Scope.placed``."""
+        assert isinstance(hit, BookHit)
+        return hit
+
+    def _parts(self) -> Sequence[Part]:
+        parts = []
+        for id in self._builds:
+            index = self._open(id).index
+            parts.append(BookPart(Readable(index, self._ask.before_of(id, index.characters))))
+        return parts
+
+
+def _check_limits(ask: Ask, ids: Sequence[str]) -> None:
+    """A limit of a book that is not asked is a slip, which would show what lies ahead in another."""
+    others = unmeant(ask.before, ids)
+    if others:
+        raise BadRequest("before", f"before has a limit for {others[0][:100]!r}, which is not asked")
+
+
+def opener(get: Callable[[str], OpenBook], opened: dict[str, OpenBook]) -> Opener:
+    """Opens each book once: whoever searches several times must not see two builds of it."""
+
+    def open(id: str) -> OpenBook:
+        if id not in opened:
+            opened[id] = get(id)
+        return opened[id]
+
+    return open
