@@ -332,7 +332,7 @@ class BookQA:
         open = opener(self._books.get, {} if opened is None else opened)
         if is_one_book(ask.book_id):
             return OneBook(ask, open(ask.book_id))
-        return SeveralBooks(ask, self.store, open)
+        return SeveralBooks(ask, self.store, open, self._books.merged())
 
     def _reader(self, name: str) -> Reader:
         return configured_reader(name, self._settings)

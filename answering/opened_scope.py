@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,10 +11,17 @@ from typing import Protocol
 from answering.ask import Ask, BadRequest
 from answering.open_books import OpenBook
 from answering.scope import ids_of, unmeant
+from indexing.merged_index import MergedIndex
 from indexing.store import IndexStore
 from retrieval import open_together
 from retrieval.hits import BookHit, Hit, Readable, Retriever
+from retrieval.merged_part import MergedPart
 from retrieval.several_books import BookPart, Part
+
+log = logging.getLogger(__name__)
+
+FEWEST_MERGED = 8  # books that are searched at once, from which on the merged index is faster
+MANY_ALONE = 32  # of them that are not in it
 
 Opener = Callable[[str], OpenBook]
 
@@ -80,11 +88,12 @@ class SeveralBooks:
 
     before: int | None = None
 
-    def __init__(self, ask: Ask, store: IndexStore, open: Opener) -> None:
+    def __init__(self, ask: Ask, store: IndexStore, open: Opener, merged: MergedIndex | None) -> None:
         ids = ids_of(store, ask.book_id)
         _check_limits(ask, ids)
         self._ask = ask
         self._open = open
+        self._merged = merged
         self._builds = {id: store.current(id) for id in ids}
         version = hashlib.sha256("\n".join(f"{id} {build}" for id, build in self._builds.items()).encode())
         first = store.manifest(ids[0]).counts
@@ -107,11 +116,28 @@ class SeveralBooks:
         return hit
 
     def _parts(self) -> Sequence[Part]:
-        parts = []
-        for id in self._builds:
+        """The books of the merged index in one, each other by itself; a few are not worth that index."""
+        parts: list[Part] = []
+        merged = self._merged
+        limits: dict[str, int | None] = {}
+        if merged is not None and len(self._builds) >= FEWEST_MERGED:
+            for book in merged.manifest.books:
+                if self._builds.get(book.id) == book.build:
+                    limits[book.id] = self._ask.before_of(book.id, book.characters)
+            parts.append(MergedPart(merged, limits, self._readable))
+        alone = [id for id in self._builds if id not in limits]
+        if len(alone) > MANY_ALONE:
+            log.warning("%d books are searched one by one; merge them: storyqa shelves index", len(alone))
+        for id in alone:
             index = self._open(id).index
             parts.append(BookPart(Readable(index, self._ask.before_of(id, index.characters))))
         return parts
+
+    def _readable(self, id: str, build: str) -> Readable | None:
+        book = self._open(id)
+        if book.build != build:  # replaced since the merged index was looked into
+            return None
+        return Readable(book.index, self._ask.before_of(id, book.index.characters))
 
 
 def _check_limits(ask: Ask, ids: Sequence[str]) -> None:

@@ -181,7 +181,7 @@ def test_a_shelf_is_made_changed_asked_and_forgotten_over_http(http: httpx.Clien
 
 def test_only_an_administrators_key_changes_shelves(store: IndexStore, tmp_path: Path) -> None:
     settings = Settings(store=store.root, retriever="bm25", reader="overlap", state=tmp_path)
-    keys = {scope: new_key(settings.key_file, scope, scope) for scope in ("read", "admin")}  # type: ignore[arg-type]
+    keys = {scope: new_key(settings.key_file, scope, scope) for scope in ("read", "admin")}
     assert len(KeyFile(settings.key_file).read()) == 2
     with serving(settings) as http:
         problem(http.get("/shelves"), 401)
