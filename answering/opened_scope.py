@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from answering.ask import Ask, BadRequest
 from answering.open_books import OpenBook
-from answering.scope import ids_of, unmeant
+from answering.scope import builds_of, unmeant
 from indexing.merged_index import MergedIndex
 from indexing.store import IndexStore
 from retrieval import open_together
@@ -89,16 +89,17 @@ class SeveralBooks:
     before: int | None = None
 
     def __init__(self, ask: Ask, store: IndexStore, open: Opener, merged: MergedIndex | None) -> None:
-        ids = ids_of(store, ask.book_id)
-        _check_limits(ask, ids)
+        self._builds = builds_of(store, ask.book_id)
+        _check_limits(ask, self._builds)
         self._ask = ask
         self._open = open
         self._merged = merged
-        self._builds = {id: store.current(id) for id in ids}
         version = hashlib.sha256("\n".join(f"{id} {build}" for id, build in self._builds.items()).encode())
-        first = store.manifest(ids[0]).counts
+        first = store.manifest(next(iter(self._builds))).counts
         self.extent = Extent(
-            version.hexdigest()[:12], first.passages * len(ids), first.characters / max(1, first.passages)
+            version.hexdigest()[:12],
+            first.passages * len(self._builds),
+            first.characters / max(1, first.passages),
         )
 
     @property
@@ -140,7 +141,7 @@ class SeveralBooks:
         return Readable(book.index, self._ask.before_of(id, book.index.characters))
 
 
-def _check_limits(ask: Ask, ids: Sequence[str]) -> None:
+def _check_limits(ask: Ask, ids: Collection[str]) -> None:
     """A limit of a book that is not asked is a slip, which would show what lies ahead in another."""
     others = unmeant(ask.before, ids)
     if others:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from indexing.shelves import Shelves
 from indexing.store import IndexStore
@@ -30,25 +30,26 @@ def is_one_book(book_id: str) -> bool:
     return book_id != EVERY_BOOK and not book_id.startswith(SHELF) and "," not in book_id
 
 
-def ids_of(store: IndexStore, book_id: str) -> tuple[str, ...]:
-    """The ids of the books that are asked, each once; of a shelf those that the store has.
+def builds_of(store: IndexStore, book_id: str) -> dict[str, str]:
+    """The current builds of the books that are asked, by id, each once; of a shelf those that the store has.
 
-    Raises ``UnknownShelf``, and ``EmptyScope`` where there is none. Ids that are given are not looked up.
+    Raises ``UnknownBook``, ``UnknownShelf``, and ``EmptyScope`` where there is none.
     """
     if book_id == EVERY_BOOK:
-        ids: Sequence[str] = store.ids()
+        builds = store.builds()
         empty = "there is no book to ask; add one with: storyqa index PATH"
     elif book_id.startswith(SHELF):
         name = book_id.removeprefix(SHELF)
-        there = set(store.ids())
-        ids = [id for id in Shelves(store.root).get(name).books if id in there]
+        books = Shelves(store.root).get(name).books
+        there = store.builds()
+        builds = {id: there[id] for id in books if id in there}
         empty = f"the shelf {name!r} has no book; put one there with: storyqa shelves add {name} ID"
     else:
-        ids = [*filter(None, map(str.strip, book_id.split(",")))]
+        builds = {id: store.current(id) for id in filter(None, map(str.strip, book_id.split(",")))}
         empty = f"{book_id[:100]!r} names no book"
-    if not ids:
+    if not builds:
         raise EmptyScope(empty)
-    return tuple(dict.fromkeys(ids))
+    return builds
 
 
 def limit_of(before: Before | Mapping[str, Before], book_id: str) -> Before:
@@ -58,6 +59,6 @@ def limit_of(before: Before | Mapping[str, Before], book_id: str) -> Before:
     return before
 
 
-def unmeant(before: Before | Mapping[str, Before], ids: Sequence[str]) -> list[str]:
+def unmeant(before: Before | Mapping[str, Before], ids: Collection[str]) -> list[str]:
     """The books that a limit was given for and that are not asked: a slip that would show what lies ahead."""
     return [id for id in before if id != EVERY_BOOK and id not in ids] if isinstance(before, Mapping) else []

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import fcntl
 import logging
+import os
 import re
 import secrets
 import shutil
@@ -67,6 +68,15 @@ class IndexStore:
     def ids(self) -> list[str]:
         """The ids of all books that have a current build, sorted; other folders are passed over."""
         return sorted(folder.name for folder in self._folders() if _is_there(folder / _CURRENT))
+
+    def builds(self) -> dict[str, str]:
+        """The names of the builds that serve now, by book id, sorted; of thousands of books in one go."""
+        found = {}
+        for id in self._names():
+            # As strings: a Path takes longer to make than the file to read.
+            with suppress(OSError, ValueError), open(f"{self._books}/{id}/{_CURRENT}", "rb") as file:  # noqa: PTH123
+                found[id] = file.read().decode().strip()
+        return found
 
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
@@ -175,6 +185,12 @@ class IndexStore:
                 f"the store {self.root} cannot be read ({error.strerror}); "
                 "check its permissions, or name another with --store or STORYQA_STORE"
             ) from error
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(filter(is_id, os.listdir(self._books)))  # noqa: PTH208
+        except OSError:
+            return [folder.name for folder in self._folders()]  # none, or why they cannot be read
 
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT

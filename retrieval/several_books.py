@@ -121,7 +121,6 @@ class BooksRetriever(Retriever):
         return [self._search(question, k) for question in questions]
 
     def _search(self, question: str, k: int) -> list[Hit]:
-        import numpy as np
 
         if not self._parts:
             return []
@@ -132,7 +131,7 @@ class BooksRetriever(Retriever):
         if self._weight:
             vector = self._parts[0].encoder().encode([question])
             near = [
-                part.similarities(vector, np.argsort(-one, kind="stable")[:LIKELY])
+                part.similarities(vector, _most(one, LIKELY))
                 for part, one in zip(self._parts, by_words, strict=True)
             ]
             moments = [(one.mean, one.square) for one in near]
@@ -169,6 +168,16 @@ class BooksRetriever(Retriever):
             if hit is not None:
                 hits.append(hit)
         return hits
+
+
+def _most(scores: NDArray[np.float64], count: int) -> NDArray[Any]:
+    """The numbers of the ``count`` that score most, in any order."""
+    import numpy as np
+
+    if count >= len(scores):
+        return np.arange(len(scores))
+    found: NDArray[Any] = np.argpartition(-scores, count)[:count]
+    return found
 
 
 def _z_scored(parts: Sequence[NDArray[Any]], moments: Sequence[tuple[float, float]]) -> NDArray[np.float64]:

@@ -36,6 +36,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "evaluation.metrics",
         "evaluation.worlds",
     ),
+    "storyqa": (*_UP_TO_ANSWERING, "terminal", "service"),  # the public names
 }
 # The command line lists the commands of the rooms above it by name, and imports one when it is run.
 MAIN = "service.cli"

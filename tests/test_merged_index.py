@@ -100,7 +100,8 @@ def test_no_passage_behind_its_books_limit_is_found(store: IndexStore, limit: in
 
 def test_all_books_are_asked_through_the_merged_index(store: IndexStore) -> None:
     assert len(store.ids()) >= FEWEST_MERGED
-    qa, before = BookQA(store), {"lantern": 100, "*": "60%"}
+    qa = BookQA(store)
+    before: dict[str, int | str | None] = {"lantern": 100, "*": "60%"}
     [found] = qa.find([Ask("*", QUESTIONS[2], 50, "hybrid", before=before)])
     assert len(found.hits) > 9
     for hit in found.hits:
