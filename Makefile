@@ -10,7 +10,7 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all lint check bench openapi docs-tables fuzz
+.PHONY: help demo test test-rest test-all lint check bench openapi docs docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -19,6 +19,7 @@ help:
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
+	@echo "make docs     build the documentation as a site, in build/site"
 	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
 	@echo "make fuzz     try thousands of hostile inputs on every parser and every call, an hour or so"
 
@@ -48,6 +49,9 @@ bench: $(VENV)/.installed-dev $(PEERS)/.installed
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py
 
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build
+
 docs-tables: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/readme_tables.py
 
@@ -70,7 +74,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV)"
-	@$(PIP) --editable ".[eval,train,cloze,otel,redis,mcp,dev]"
+	@$(PIP) --editable ".[eval,train,cloze,otel,redis,mcp,docs,dev]"
 	@touch $@
 
 # The tools measured against, in an environment of their own: their dependencies are not ours.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from answering.scope import Before, Limits, limit_of
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 from text.cloze import NotACloze, find_blank
@@ -37,8 +39,11 @@ class BadRequest(StoryQAError):
 class Ask:
     """A question to the book ``book_id``, and how to go about it.
 
-    ``k`` passages are read and at most ``n_best`` answers given. ``before`` is how far the reader
-    has got, a character offset or a share of the book (``"40%"``): nothing after it is used.
+    ``book_id`` may be several: ``a,b``, ``shelf:NAME``, or ``*`` for every book of the store. ``k``
+    passages are read and at most ``n_best`` answers given. ``before`` is how far the reader
+    has got, a character offset or a share of the book (``"40%"``): nothing after it is used. It is
+    of each book alike, or by book id where it is a mapping, in which ``*`` stands for all others; books that
+    it does not name may be read to their ends.
     ``reader`` is a name as ``open_reader`` takes it. One blank (``XXXXX``, ``@placeholder``, ``____``) makes
     the question a cloze, and ``candidates`` are the answers to choose from, to it or to any question. Raises
     ``BadRequest``.
@@ -50,16 +55,23 @@ class Ask:
     retriever: str = DEFAULT_RETRIEVER
     reader: str = DEFAULT_READER
     n_best: int = 3
-    before: int | str | None = None
+    before: Before | Mapping[str, Before] = None
     candidates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.before, Mapping):
+            object.__setattr__(self, "before", Limits(self.before))
         check_question(self.question)
         _check_blank(self.question)
         _check_candidates(self.candidates)
         _check_count("k", self.k, MOST_PASSAGES)
         _check_count("n_best", self.n_best, MOST_ANSWERS)
-        before_offset(self.before, 0)
+        for before in self.before.values() if isinstance(self.before, Mapping) else [self.before]:
+            before_offset(before, 0)
+
+    def before_of(self, book_id: str, characters: int) -> int | None:
+        """How far that book, of so many ``characters``, may be read, as ``before_offset`` has it."""
+        return before_offset(limit_of(self.before, book_id), characters)
 
     @property
     def searched(self) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from answering.ask import ANSWERABLE, SURE, Ask, BadRequest, before_offset
+from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
 from answering.citing import (
     Candidate,
     CitedAnswer,
@@ -22,7 +22,9 @@ from answering.citing import (
     passages_read,
 )
 from answering.configuration import OPEN_BYTES, Configuration
-from answering.open_books import OpenBooks, configured_reader
+from answering.open_books import OpenBook, OpenBooks, configured_reader
+from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
+from answering.scope import is_one_book
 from answering.trust import Thresholds, doubt, doubted, refusal
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
@@ -31,8 +33,8 @@ from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, Reader, Reading
-from retrieval import RETRIEVERS
-from retrieval.hits import Hit, Retriever, Search
+from retrieval import RETRIEVERS, check_together
+from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 from text.cloze import NotACloze
 from text.registry import check_name
 
@@ -77,16 +79,20 @@ class Stopwatch:
 class Found:
     """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
 
-    ``reading`` is what the reader is given: ``reading.passages[i]`` is the text of ``in_story_order[i]``.
-    ``before`` is the offset asked for, resolved.
+    Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
+    ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
     """
 
     ask: Ask
-    index: BookIndex
-    before: int | None
-    hits: tuple[Hit, ...]
-    in_story_order: tuple[Hit, ...]
+    version: str
+    hits: tuple[BookHit, ...]
+    in_story_order: tuple[BookHit, ...]
     reading: Reading
+
+    @property
+    def books(self) -> dict[str, Readable]:
+        """The books of what is read, by their ids."""
+        return {hit.book.index.id: hit.book for hit in self.in_story_order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +148,22 @@ class BookQA:
     def check(self, ask: Ask) -> None:
         """Raise what the names in ``ask`` would raise, loading no model.
 
-        ``UnknownBook``, ``UnknownName``, and ``BadRequest`` where the reader cannot be asked such a question.
+        ``UnknownBook``, ``UnknownShelf``, ``EmptyScope``, ``UnknownName``, and ``BadRequest`` where the
+        reader cannot be asked such a question, or a limit is given for a book that is not asked.
         """
-        self.open(ask.book_id)
+        self.extent(ask)
         check_name("retriever", ask.retriever, RETRIEVERS)
+        if not is_one_book(ask.book_id):
+            check_together(ask.retriever)
         spec_of(ask.reader)
         try:
             check_reader(ask.reader, ask.question)
         except NotACloze as error:
             raise BadRequest("reader", str(error)) from None
+
+    def extent(self, ask: Ask) -> Extent:
+        """What ``ask`` is to; raises as ``check`` does for its books."""
+        return self._scope(ask).extent
 
     def reach(self, ask: Ask) -> None:
         """Raise ``EndpointError`` where the reader of ``ask`` asks a server that cannot be reached."""
@@ -202,7 +215,10 @@ class BookQA:
         answers = [next(read) if refused is None else [] for refused in refusals]
         stopwatch.end("read")
         candidates = [
-            doubted(self.cite(one, of_one), doubt(one.ask, one.index, one.before) if of_one else None)
+            doubted(
+                self.cite(one, of_one),
+                {id: doubt(one.ask, book) for id, book in one.books.items()} if of_one else {},
+            )
             for one, of_one in zip(found, answers, strict=True)
         ]
         stopwatch.end("cite")
@@ -231,17 +247,17 @@ class BookQA:
         """
         stopwatch = stopwatch or Stopwatch()
         # Once per book: one batch must not see two builds of it.
-        books = {book_id: self._books.get(book_id) for book_id in {ask.book_id for ask in asks}}
-        befores = [before_offset(ask.before, books[ask.book_id].index.characters) for ask in asks]
-        groups: dict[tuple[str, str, int, int | None], list[int]] = defaultdict(list)
-        for i, (ask, before) in enumerate(zip(asks, befores, strict=True)):
-            k = max(ask.k, len(books[ask.book_id].index.passages)) if all_hits else ask.k
-            groups[ask.book_id, ask.retriever, k, before].append(i)
+        opened: dict[str, OpenBook] = {}
+        scopes = [self._scope(ask, opened) for ask in asks]
+        groups: dict[tuple[Hashable, str, int], list[int]] = defaultdict(list)
+        for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
+            k = max(ask.k, scope.extent.passages) if all_hits else ask.k
+            groups[scope.key, ask.retriever, k].append(i)
         begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
-        for (book_id, name, k, before), members in groups.items():
-            retriever = books[book_id].retriever(name)
-            search = retriever.begin([asks[i].searched for i in members], k, before)
-            begun[type(retriever)].append((members, search))
+        for (_, name, k), members in groups.items():
+            scope = scopes[members[0]]
+            search = scope.retriever(name).begin([asks[i].searched for i in members], k, scope.before)
+            begun[type(search.retriever)].append((members, search))
         stopwatch.end("search")
         hits: dict[int, list[Hit]] = {}
         for kind, searches in begun.items():
@@ -251,8 +267,8 @@ class BookQA:
             if kind.second_phase is not None:
                 stopwatch.end(kind.second_phase)
         return [
-            _found(ask, books[ask.book_id].index, before, hits[i])
-            for i, (ask, before) in enumerate(zip(asks, befores, strict=True))
+            _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
+            for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
         ]
 
     def read(self, found: Sequence[Found]) -> list[list[Answer]]:
@@ -275,10 +291,10 @@ class BookQA:
             Candidate(
                 answer.text,
                 answer.confidence,
-                evidence_of(answer, found.reading, found.in_story_order, found.index, found.before),
+                evidence_of(answer, found.reading, found.in_story_order),
                 answer.note,
-                also_evidence_of(answer, found.in_story_order, found.index, found.before),
-                chain_evidence_of(answer, found.in_story_order, found.index, found.before),
+                also_evidence_of(answer, found.in_story_order),
+                chain_evidence_of(answer, found.in_story_order),
             )
             for answer in answers
         )
@@ -302,14 +318,21 @@ class BookQA:
             evidence=best.evidence,
             note=best.note,
             candidates=candidates,
-            passages=passages_read(found.index, found.in_story_order),
+            passages=passages_read(found.in_story_order),
             versions={
-                "index": found.index.version,
+                "index": found.version,
                 "retriever": found.ask.retriever,
                 "reader": reader if weights is None else f"{reader}@{weights}",
             },
             timings_ms=timings_ms,
         )
+
+    def _scope(self, ask: Ask, opened: dict[str, OpenBook] | None = None) -> Scope:
+        """What ``ask`` is to; books in ``opened`` are not opened again, and others are noted there."""
+        open = opener(self._books.get, {} if opened is None else opened)
+        if is_one_book(ask.book_id):
+            return OneBook(ask, open(ask.book_id))
+        return SeveralBooks(ask, self.store, open, self._books.merged())
 
     def _reader(self, name: str) -> Reader:
         return configured_reader(name, self._settings)
@@ -323,15 +346,16 @@ def _batches(asks: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
     return (asks[first : first + TOGETHER] for first in range(0, len(asks), TOGETHER))
 
 
-def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) -> Found:
-    read = sorted(hits[: ask.k], key=lambda hit: hit.passage.start)
+def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
+    books = list(dict.fromkeys(hit.book.index.id for hit in hits))
+    read = sorted(hits[: ask.k], key=lambda hit: (books.index(hit.book.index.id), hit.passage.start))
     reading = Reading(
         ask.question,
-        tuple(index.text(hit.passage.start, hit.passage.end) for hit in read),
+        tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in read),
         candidates=ask.candidates,
         encoded=tuple(hit.encoded for hit in read),
     )
-    return Found(ask, index, before, _without_encoded(hits), _without_encoded(read), reading)
+    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading)
 
 
 def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
@@ -340,6 +364,6 @@ def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
     return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
 
 
-def _without_encoded(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:
     """The hits without what is large and of use in the reading alone."""
     return tuple(hit if hit.encoded is None else replace(hit, encoded=None) for hit in hits)

@@ -11,7 +11,7 @@ from indexing.book import Chapter, Page, Passage
 from indexing.index import BookIndex
 from readers.attribution import nearest_sentence
 from readers.reading import Answer, Reading, Span
-from retrieval.hits import Hit
+from retrieval.hits import BookHit
 from text.sentences import sentence_spans
 
 # How far around an answer its sentence may reach, in characters.
@@ -26,11 +26,14 @@ Verdict = Literal["answer", "maybe", "none"]
 class Evidence:
     """A place in the book: ``text == book.text[start:end]``, and the same holds for ``sentence``.
 
-    ``passage`` is the number of the passage it was read in, ``chapter`` the title of the chapter
-    it stands in (None where the book has none there), ``page`` the number printed on its page (None where
-    the file had no pages), and ``percent`` how far into the book it is.
+    ``book_id`` and ``title`` say of which book. ``passage`` is the number of the passage it was read in,
+    ``chapter`` the title of the chapter it stands in (None where the book has none there), ``page`` the
+    number printed on its page (None where the file had no pages), and ``percent`` how far into the book
+    it is.
     """
 
+    book_id: str
+    title: str
     start: int
     end: int
     passage: int
@@ -64,6 +67,8 @@ class Candidate:
 class PassageRead:
     """A passage that was read: ``book.text[start:end]``, and the retriever's score of it."""
 
+    book_id: str
+    title: str
     number: int
     start: int
     end: int
@@ -96,9 +101,7 @@ class CitedAnswer:
     timings_ms: dict[str, float]
 
 
-def evidence_of(
-    answer: Answer, reading: Reading, read: Sequence[Hit], index: BookIndex, before: int | None
-) -> Evidence | None:
+def evidence_of(answer: Answer, reading: Reading, read: Sequence[BookHit]) -> Evidence | None:
     """Where the answer stands, or else what its reader rests it on, or else the nearest sentence.
 
     ``read[i]`` is the passage whose text ``reading.passages[i]`` is.
@@ -109,33 +112,31 @@ def evidence_of(
         if nearest is None:
             return None
         span = Span(*nearest)
-    return _cite_span(span, read, index, before)
+    return _cite_span(span, read)
 
 
-def also_evidence_of(
-    answer: Answer, read: Sequence[Hit], index: BookIndex, before: int | None
-) -> tuple[Evidence, ...]:
+def also_evidence_of(answer: Answer, read: Sequence[BookHit]) -> tuple[Evidence, ...]:
     """The other places that answer the same, in story order; ``read`` as for ``evidence_of``."""
     places = sorted(answer.also, key=lambda span: (span.passage, span.start, span.end))
-    return tuple(_cite_span(span, read, index, before) for span in places)
+    return tuple(_cite_span(span, read) for span in places)
 
 
-def chain_evidence_of(
-    answer: Answer, read: Sequence[Hit], index: BookIndex, before: int | None
-) -> tuple[Evidence, ...]:
+def chain_evidence_of(answer: Answer, read: Sequence[BookHit]) -> tuple[Evidence, ...]:
     """The facts that the answer follows from, in the order of finding; ``read`` as for ``evidence_of``."""
-    return tuple(_cite_span(span, read, index, before) for span in answer.chain)
+    return tuple(_cite_span(span, read) for span in answer.chain)
 
 
-def _cite_span(span: Span, read: Sequence[Hit], index: BookIndex, before: int | None) -> Evidence:
-    passage = read[span.passage].passage
-    return cite(index, passage, passage.start + span.start, passage.start + span.end, before)
+def _cite_span(span: Span, read: Sequence[BookHit]) -> Evidence:
+    passage, book = read[span.passage].passage, read[span.passage].book
+    return cite(book.index, passage, passage.start + span.start, passage.start + span.end, book.before)
 
 
 def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int | None = None) -> Evidence:
     """The evidence for ``book.text[start:end]``, read in ``passage``; nothing from ``before`` on is shown."""
     sentence_start, sentence_end = _sentence_around(index, start, end, before)
     return Evidence(
+        book_id=index.id,
+        title=index.title,
         start=start,
         end=end,
         passage=passage.number,
@@ -188,15 +189,17 @@ def _sentence_around(index: BookIndex, start: int, end: int, before: int | None)
     return min(start, first + touched[0][0]), max(end, first + touched[-1][1])
 
 
-def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, ...]:
+def passages_read(hits: Sequence[BookHit]) -> tuple[PassageRead, ...]:
     """The hits with what a person or a program wants to know of them, in the same order."""
     return tuple(
         PassageRead(
+            book_id=hit.book.index.id,
+            title=hit.book.index.title,
             number=hit.passage.number,
             start=hit.passage.start,
             end=hit.passage.end,
             score=float(hit.score),
-            chapter=chapter_at(index.chapters, hit.passage.start),
+            chapter=chapter_at(hit.book.index.chapters, hit.passage.start),
         )
         for hit in hits
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
@@ -15,6 +17,11 @@ from readers import kind_of, open_reader
 from readers.reading import Reader
 from retrieval import open_retriever
 from retrieval.hits import Retriever
+
+if TYPE_CHECKING:
+    from indexing.merged_index import MergedIndex
+
+log = logging.getLogger(__name__)
 
 
 class OpenBook:
@@ -45,6 +52,8 @@ class OpenBooks:
         self._most_bytes = most_bytes
         self._held = held
         self._open: OrderedDict[str, OpenBook] = OrderedDict()
+        self._merged_folder: Path | None = None
+        self._merged: MergedIndex | None = None
         self._lock = threading.Lock()
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -70,6 +79,14 @@ class OpenBooks:
                 book = self._kept(book_id, build) or self._keep(book_id, build)
         return book
 
+    def merged(self) -> MergedIndex | None:
+        """The merged index of the store; None where there is none, or it is damaged, which the log has."""
+        folder = self._store.merged()
+        with self._lock:
+            if folder != self._merged_folder:
+                self._merged_folder, self._merged = folder, None if folder is None else _opened(folder)
+            return self._merged
+
     def _kept(self, book_id: str, build: str) -> OpenBook | None:
         with self._lock:
             book = self._open.get(book_id)
@@ -88,6 +105,16 @@ class OpenBooks:
                 _, dropped = self._open.popitem(last=False)
                 size -= dropped.index.manifest.bytes
         return book
+
+
+def _opened(folder: Path) -> MergedIndex | None:
+    from indexing.merged_index import MergedIndex
+
+    try:
+        return MergedIndex(folder)
+    except IndexMismatch as error:  # books are searched one by one instead: slower, and as well
+        log.error("%s", error)
+        return None
 
 
 def configured_reader(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Reader:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from answering.ask import Ask
 from answering.citing import Candidate, Verdict
-from indexing.index import BookIndex
 from readers import spec_of
+from retrieval.hits import Readable
 from text.asked_names import names_in, unmentioned
 from text.cloze import find_blank
 from text.question_kinds import Kind, needs_conversation, question_kind
@@ -49,14 +49,15 @@ def refusal(ask: Ask) -> str | None:
     return _CONVERSATION if needs_conversation(ask.question) else None
 
 
-def doubt(ask: Ask, index: BookIndex, before: int | None) -> str | None:
-    """What in the question speaks against any answer: names that the book never mentions.
+def doubt(ask: Ask, book: Readable) -> str | None:
+    """What in the question speaks against an answer from the book: names that it never mentions.
 
-    Of the book what stands before ``before``.
+    Of the book what stands before its limit.
     """
     names = names_in(ask.question)
     if not names:
         return None
+    index, before = book.index, book.before
     end = index.characters if before is None else min(before, index.characters)
     missing = unmentioned(names, index.text(0, end)) if end else []
     if not missing:
@@ -65,15 +66,18 @@ def doubt(ask: Ask, index: BookIndex, before: int | None) -> str | None:
     return f"{part} never mentions {' or '.join(missing)}"
 
 
-def doubted(candidates: Sequence[Candidate], note: str | None) -> tuple[Candidate, ...]:
-    """The candidates with what speaks against them, and so much less confidence."""
-    if note is None:
-        return tuple(candidates)
-    return tuple(
-        replace(
-            one,
-            confidence=UNMENTIONED * one.confidence,
-            note=note if one.note is None else f"{note}; {one.note}",
-        )
-        for one in candidates
-    )
+def doubted(candidates: Sequence[Candidate], notes: Mapping[str, str | None]) -> tuple[Candidate, ...]:
+    """The candidates with what speaks against them, and so much less confidence; the best first.
+
+    ``notes`` are by book id. What speaks against all books speaks against an answer that is of none.
+    """
+    against_all = next(iter(notes.values()), None) if all(notes.values()) else None
+    found = []
+    for one in candidates:
+        note = against_all if one.evidence is None else notes.get(one.evidence.book_id)
+        if note is not None:
+            confidence = UNMENTIONED * one.confidence
+            one = replace(one, confidence=confidence, note=f"{note}; {one.note}" if one.note else note)
+        found.append(one)
+    # Stable, and of one book all are doubted alike: the order changes only between books.
+    return tuple(sorted(found, key=lambda one: -one.confidence) if len(notes) > 1 else found)

@@ -51,6 +51,11 @@ class PassageTable(Sequence[Passage]):
     def __iter__(self) -> Iterator[Passage]:
         return (self[number] for number in range(len(self)))
 
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Where each passage ends, (passages,)."""
+        return self._bounds[:, 1]
+
     def until(self, offset: int | None) -> int:
         """How many passages, counted from the first, end at ``offset`` or earlier; None is the book's end."""
         if offset is None:
@@ -84,7 +89,7 @@ class BookIndex:
             counts.passages,
             self.manifest.mismatch,
         )
-        self._windows = self._array("windows", "<i4", (counts.passages + 1,))
+        self.window_begins = self._array("windows", "<i4", (counts.passages + 1,))
         self._text = self._array("text", None, (counts.characters,))
         if VECTORS not in self._files:
             raise self.manifest.mismatch(f"it has no {VECTORS}")
@@ -138,7 +143,9 @@ class BookIndex:
         """The vectors."""
         from indexing.vectors import DenseIndex
 
-        return DenseIndex(self._files[VECTORS], self._windows, self.manifest.width, self.manifest.mismatch)
+        return DenseIndex(
+            self._files[VECTORS], self.window_begins, self.manifest.width, self.manifest.mismatch
+        )
 
     def encoder(self) -> Encoder:
         """The encoder that the vectors were made with; IndexMismatch when its weights are others by now."""

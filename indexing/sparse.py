@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch
+from indexing.term_table import TermTable, term_arrays
 from text.words import words
 
 if TYPE_CHECKING:
@@ -17,15 +18,12 @@ if TYPE_CHECKING:
 
 # What one occurrence of a term in a passage weighs, by either measure.
 POSTING = [("passage", "<i4"), ("bm25", "<f4"), ("tfidf", "<f4")]
-_PREFIX = 8  # bytes of a term that fit the uint64 by which it is found
 
 
 def sparse_arrays(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The arrays ``vocabulary``, ``terms`` and ``postings`` of the passages' texts.
 
-    - ``vocabulary``: uint8, the distinct words in UTF-8, sorted by their bytes, end to end;
-    - ``terms``: uint64 (3, terms + 1), for each word its first eight bytes as a number, where its
-      text begins in ``vocabulary`` and where its postings begin (one column more says where the last ends);
+    - ``vocabulary`` and ``terms``: the distinct words, as ``term_arrays`` has them;
     - ``postings``: POSTING records, by term and then by passage.
 
     TF-IDF weights are scikit-learn's (sublinear tf, smoothed idf, rows of length 1); BM25 weights
@@ -35,31 +33,15 @@ def sparse_arrays(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
 
     tokens = [words(text) for text in texts]
     vocabulary = sorted({word.encode() for passage in tokens for word in passage})
-    terms = np.zeros((3, len(vocabulary) + 1), dtype="<u8")
     if not vocabulary:
-        return {
-            "vocabulary": np.zeros(0, dtype="u1"),
-            "terms": terms,
-            "postings": np.zeros(0, dtype=POSTING),
-        }
+        return {**term_arrays([], [0]), "postings": np.zeros(0, dtype=POSTING)}
     names = [word.decode() for word in vocabulary]
     counts = _counts(tokens, names)
-    terms[0, :-1] = [_prefix(word) for word in vocabulary]
-    terms[1, 1:] = np.cumsum([len(word) for word in vocabulary])
-    terms[2, :] = counts.indptr
     postings = np.zeros(counts.nnz, dtype=POSTING)
     postings["passage"] = counts.indices
     postings["bm25"] = _bm25(counts, tokens, names)
     postings["tfidf"] = _tfidf(counts)
-    return {
-        "vocabulary": np.frombuffer(b"".join(vocabulary), dtype="u1"),
-        "terms": terms,
-        "postings": postings,
-    }
-
-
-def _prefix(word: bytes) -> int:
-    return int.from_bytes(word[:_PREFIX].ljust(_PREFIX, b"\0"), "big")
+    return {**term_arrays(vocabulary, counts.indptr), "postings": postings}
 
 
 def _counts(tokens: Sequence[Sequence[str]], names: Sequence[str]) -> Any:
@@ -110,10 +92,7 @@ class SparseIndex:
         passages: int,
         mismatch: Callable[[str], IndexMismatch],
     ) -> None:
-        self._vocabulary = vocabulary
-        self._prefixes = terms[0, :-1]
-        self._texts = memoryview(terms[1])
-        self._postings_at = memoryview(terms[2])
+        self._table = TermTable(vocabulary, terms, len(postings), mismatch)
         self._passage = postings["passage"]
         self._bm25 = postings["bm25"]
         self._tfidf = postings["tfidf"]
@@ -122,37 +101,59 @@ class SparseIndex:
 
     def bm25(self, question: str) -> NDArray[np.float64]:
         """BM25 of every passage, (passages,); a word asked twice counts twice, an unknown one not at all."""
-        return self._sum(self._bm25, [(place, 1.0) for place in self._find(words(question))])
+        return self._sum(self._bm25, [(place, 1.0) for place in self._table.find(words(question))])
 
     def tfidf(self, question: str) -> NDArray[np.float64]:
         """Cosine of the question and every passage, (passages,); unknown words are as if not asked."""
         weighted = []
-        for (start, stop), occurrences in Counter(self._find(words(question))).items():
+        for (start, stop), occurrences in Counter(self._table.find(words(question))).items():
             idf = log((1 + self.passages) / (1 + stop - start)) + 1
             weighted.append(((start, stop), (1 + log(occurrences)) * idf))
         length = sqrt(sum(weight * weight for _, weight in weighted))
         return self._sum(self._tfidf, [(place, weight / length) for place, weight in weighted])
 
-    def _find(self, asked: Sequence[str]) -> list[tuple[int, int]]:
-        """Where the postings of each word ``asked`` are, in order; words not in the book are left out."""
+    def saturated(self, question: str) -> dict[str, tuple[NDArray[np.int32], NDArray[np.float64]]]:
+        """Of each word of the question that is there the passages, and BM25's weights in them but for idf.
+
+        These are f (k1 + 1) / (f + k1 (1 - b + b |d| / avgdl)), which do not depend on how many passages hold
+        the word, so that books can be searched together by idfs of them all.
+        """
         import numpy as np
 
-        encoded = [word.encode() for word in asked]
-        prefixes = np.array([_prefix(word) for word in encoded], dtype="<u8")
-        first = np.searchsorted(self._prefixes, prefixes, side="left").tolist()
-        last = np.searchsorted(self._prefixes, prefixes, side="right").tolist()
-        found = []
-        for word, low, high in zip(encoded, first, last, strict=True):
-            term = low if high - low < 2 else bisect_left(range(high), word, lo=low, key=self._term)
-            if term < high and self._term(term) == word:
-                start, stop = self._postings_at[term], self._postings_at[term + 1]
-                if not start < stop <= len(self._passage):
-                    raise self._mismatch(f"the postings of {word.decode()!r} are damaged")
-                found.append((start, stop))
+        found = {}
+        for word in dict.fromkeys(words(question)):
+            for start, stop in self._table.find([word]):
+                weights = self._without_idf(self._bm25[start:stop], np.array([stop - start]))
+                found[word] = self._passage[start:stop], weights
         return found
 
-    def _term(self, term: int) -> bytes:
-        return self._vocabulary[self._texts[term] : self._texts[term + 1]].tobytes()
+    def columns(self) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """All terms, of how many passages each, these passages by term, and the weights of ``saturated``."""
+        import numpy as np
+
+        holding = np.diff(self._table.begins).astype("i8")
+        if holding.sum() != len(self._passage) or (len(holding) and holding.min() < 1):
+            raise self._mismatch("its postings are damaged")
+        return [*self._table], holding, self._passage, self._without_idf(self._bm25, holding)
+
+    def _without_idf(self, weights: NDArray[Any], holding: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The weights of terms, each held by so many passages, divided by BM25Okapi's idf."""
+        import numpy as np
+
+        idf = np.log(self.passages - holding + 0.5) - np.log(holding + 0.5)
+        idf[idf < 0] = self._floor
+        each = np.repeat(idf, holding)
+        # Where the idf is 0 the frequencies are lost: one occurrence in a passage of mean length.
+        found: NDArray[np.float64] = np.divide(weights, each, out=np.ones(len(each)), where=each != 0)
+        return found
+
+    @cached_property
+    def _floor(self) -> float:
+        """What ``rank_bm25.BM25Okapi`` has in place of an idf below 0."""
+        import numpy as np
+
+        holding = np.diff(self._table.begins).astype("f8")
+        return 0.25 * float((np.log(self.passages - holding + 0.5) - np.log(holding + 0.5)).mean())
 
     def _sum(
         self, weights: NDArray[Any], weighted: Sequence[tuple[tuple[int, int], float]]

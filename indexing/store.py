@@ -11,13 +11,14 @@ from __future__ import annotations
 import difflib
 import fcntl
 import logging
+import os
 import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from indexing.errors import IndexMismatch, UnknownBook, naming_full_disk
 from indexing.ids import BadId, check_id, is_id, slug
@@ -34,6 +35,18 @@ _OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 _ATTEMPTS = 5
 _MOST_NEAR = 5
 _T = TypeVar("_T")
+
+
+class Versioned(Protocol):
+    """What is written of a build: its version becomes a part of its name."""
+
+    @property
+    def version(self) -> str:
+        """Hex digits, twelve."""
+        ...
+
+
+Published = TypeVar("Published", bound=Versioned)
 
 
 class IndexStore:
@@ -55,6 +68,15 @@ class IndexStore:
     def ids(self) -> list[str]:
         """The ids of all books that have a current build, sorted; other folders are passed over."""
         return sorted(folder.name for folder in self._folders() if _is_there(folder / _CURRENT))
+
+    def builds(self) -> dict[str, str]:
+        """The names of the builds that serve now, by book id, sorted; of thousands of books in one go."""
+        found = {}
+        for id in self._names():
+            # As strings: a Path takes longer to make than the file to read.
+            with suppress(OSError, ValueError), open(f"{self._books}/{id}/{_CURRENT}", "rb") as file:  # noqa: PTH123
+                found[id] = file.read().decode().strip()
+        return found
 
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
@@ -110,6 +132,21 @@ class IndexStore:
                 with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
                     claim.sweep()
 
+    def merged(self) -> Path | None:
+        """The folder of the merged index that serves now; None where there is none."""
+        folder = self.root / "merged"
+        try:
+            name = (folder / _CURRENT).read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            return None
+        return folder / name if name and name == Path(name).name else None
+
+    @contextmanager
+    def claim_merged(self, wait: bool = True) -> Iterator[Claim]:
+        """The sole right to change the merged index, as ``claim`` has it for a book."""
+        with self._locked(".merged", "merges the books", wait):
+            yield Claim(self.root / "merged")
+
     @contextmanager
     def claim(self, id: str, wait: bool = True) -> Iterator[Claim]:
         """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
@@ -118,19 +155,24 @@ class IndexStore:
 
         The claim ends with the process, however that ends.
         """
+        with self._locked(check_id(id), f"indexes {id}", wait):
+            yield Claim(self._books / id)
+
+    @contextmanager
+    def _locked(self, name: str, doing: str, wait: bool) -> Iterator[None]:
         locks = self.root / "locks"
         with naming_full_disk(self.root):
             locks.mkdir(parents=True, exist_ok=True)
             # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
-            with (locks / check_id(id)).open("a") as lock:
+            with (locks / name).open("a") as lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     if not wait:
                         raise
-                    log.info("waiting for another process that indexes %s", id)
+                    log.info("waiting for another process that %s", doing)
                     fcntl.flock(lock, fcntl.LOCK_EX)
-                yield Claim(self._books / id)
+                yield
 
     def _folders(self) -> list[Path]:
         """The folders of books; others, such as ``lost+found``, cannot be a book's by their names."""
@@ -143,6 +185,12 @@ class IndexStore:
                 f"the store {self.root} cannot be read ({error.strerror}); "
                 "check its permissions, or name another with --store or STORYQA_STORE"
             ) from error
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(filter(is_id, os.listdir(self._books)))  # noqa: PTH208
+        except OSError:
+            return [folder.name for folder in self._folders()]  # none, or why they cannot be read
 
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT
@@ -173,12 +221,12 @@ class IndexStore:
 
 
 class Claim:
-    """What may be done to a book by the process that has claimed it."""
+    """What may be done to a book, or the merged index, by the process that has claimed it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def publish(self, write: Callable[[Path], Manifest]) -> Manifest:
+    def publish(self, write: Callable[[Path], Published]) -> Published:
         """Have ``write`` fill an empty folder, flushed, and make it the book's current build.
 
         When ``write`` raises, or the process dies, the build before it still serves.

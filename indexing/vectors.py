@@ -84,6 +84,11 @@ class DenseIndex:
         if (self._index.ntotal, self._index.d) != (self._windows, width):
             raise mismatch(f"it has {self._index.ntotal} vectors of {self._index.d}")
 
+    def vectors(self) -> NDArray[np.float32]:
+        """The vectors of all windows, (windows, width)."""
+        vectors: NDArray[np.float32] = self._index.reconstruct_n(0, self._windows)
+        return vectors
+
     def scores(self, questions: NDArray[np.float32]) -> NDArray[np.float32]:
         """For questions (n, width), the best window of every passage by inner product: (n, passages)."""
         import numpy as np

@@ -86,7 +86,7 @@ def write_build(
             postings=len(arrays["postings"]),
             windows=len(texts),
         ),
-        files={path.name: _record(path) for path in sorted(directory.iterdir())},
+        files={path.name: file_record(path) for path in sorted(directory.iterdir())},
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
         build_seconds=round(time.perf_counter() - started, 3),
         author=book.author,
@@ -113,7 +113,8 @@ def _encode(
     return vectors
 
 
-def _record(path: Path) -> FileRecord:
+def file_record(path: Path) -> FileRecord:
+    """What a manifest says of the file."""
     with path.open("rb") as file:
         return FileRecord(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 

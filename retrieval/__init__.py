@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from text.registry import Spec, by_name, resolve
+from text.registry import Spec, UnknownName, by_name, check_name, import_object, resolve
 
 if TYPE_CHECKING:
     from indexing.index import BookIndex
     from retrieval.hits import Retriever
+    from retrieval.several_books import Part
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverSpec(Spec):
+    """A retriever; ``together`` is what makes one over several books at once, None where none does."""
+
+    together: str | None = None
+
 
 _NARRATIVEQA = "Kočiský et al. 2018"
 
-RETRIEVERS: dict[str, Spec] = by_name(
-    Spec(
+RETRIEVERS: dict[str, RetrieverSpec] = by_name(
+    RetrieverSpec(
         "tfidf",
         "retrieval.sparse:TfidfRetriever",
         "the cosine of TF-IDF weights (scikit-learn's)",
@@ -21,39 +32,51 @@ RETRIEVERS: dict[str, Spec] = by_name(
         "5.3",
         public=True,
     ),
-    Spec("bm25", "retrieval.sparse:Bm25Retriever", "Okapi BM25 (rank-bm25's weights)", public=True),
-    Spec(
+    RetrieverSpec(
+        "bm25",
+        "retrieval.sparse:Bm25Retriever",
+        "Okapi BM25 (rank-bm25's weights)",
+        public=True,
+        together="retrieval.several_books:bm25",
+    ),
+    RetrieverSpec(
         "dense",
         "retrieval.hybrid:DenseRetriever",
         "the best of the overlapping 80-word windows in each passage, by the encoder's vectors (FAISS)",
         public=True,
+        together="retrieval.several_books:dense",
     ),
-    Spec(
-        "hybrid", "retrieval.hybrid:HybridRetriever", "the sum of `bm25` and `dense`, z-scored", public=True
+    RetrieverSpec(
+        "hybrid",
+        "retrieval.hybrid:HybridRetriever",
+        "the sum of `bm25` and `dense`, z-scored",
+        public=True,
+        together="retrieval.several_books:hybrid",
     ),
-    Spec(
+    RetrieverSpec(
         "rerank",
         "retrieval.rerank:RerankRetriever",
         "the relevance that the cross-encoder gives the best passages of `hybrid`",
         "Nogueira and Cho 2019",
         "3",
         public=True,
+        together="retrieval.several_books:rerank",
     ),
-    Spec(
+    RetrieverSpec(
         "rouge-span",
         "retrieval.span_overlap:RougeSpanRetriever",
         "the span of 8 tokens of most ROUGE-L with the question",
         _NARRATIVEQA,
         "5.3",
     ),
-    Spec(
+    RetrieverSpec(
         "bleu-span",
         "retrieval.span_overlap:BleuSpanRetriever",
         "the span of 8 tokens of most BLEU-1 with the question",
         _NARRATIVEQA,
         "5.3",
     ),
-    Spec(
+    RetrieverSpec(
         "lda",
         "retrieval.lda:LdaRetriever",
         "the symmetric KL divergence of LDA topics, fitted on the book's passages, from the question's",
@@ -74,3 +97,19 @@ def retriever_class(name: str) -> type[Retriever]:
     """The class of the retriever of that name, which says what a search costs; raises UnknownName."""
     found: type[Retriever] = resolve("retriever", name, RETRIEVERS)
     return found
+
+
+def check_together(name: str) -> None:
+    """Raise ``UnknownName``, with the choices, unless that retriever can search several books at once."""
+    check_name("retriever", name, RETRIEVERS)
+    if RETRIEVERS[name].together is None:
+        raise UnknownName(
+            "retriever of several books", name, tuple(n for n, s in RETRIEVERS.items() if s.together)
+        )
+
+
+def open_together(name: str, parts: Sequence[Part]) -> Retriever:
+    """The retriever of that name over several books; raises ``UnknownName``."""
+    check_together(name)
+    retriever: Retriever = import_object(str(RETRIEVERS[name].together))(parts)
+    return retriever

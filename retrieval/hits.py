@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from encoders.cross_encoder import EncodedPassage
+    from indexing.index import BookIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,21 @@ class Hit:
     passage: Passage
     score: float
     encoded: EncodedPassage | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A book as far as it may be read: up to the character ``before``, all of it where that is None."""
+
+    index: BookIndex
+    before: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BookHit(Hit):
+    """A passage found, and the book that it is of."""
+
+    book: Readable = field(kw_only=True, repr=False)
 
 
 Of = TypeVar("Of", bound="Retriever", covariant=True)

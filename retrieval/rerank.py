@@ -36,10 +36,29 @@ class RerankRetriever(Retriever):
     ) -> None:
         """By default the hybrid retriever and the shipped cross-encoder; raises as they do."""
         self._index = index
-        self._first = HybridRetriever(index) if first is None else first
-        self.encoder = load_crossencoder() if encoder is None else encoder
+        self.start(
+            HybridRetriever(index) if first is None else first,
+            load_crossencoder() if encoder is None else encoder,
+            candidates,
+            first_weight,
+        )
+
+    def start(
+        self,
+        first: Retriever,
+        encoder: CrossEncoder,
+        candidates: int = CANDIDATES,
+        first_weight: float = FIRST_WEIGHT,
+    ) -> None:
+        """Be one that orders what ``first`` finds; for those whose passages are not of one book."""
+        self._first = first
+        self.encoder = encoder
         self._candidates = candidates
         self._first_weight = first_weight
+
+    def text_of(self, hit: Hit) -> str:
+        """The text of a passage found."""
+        return self._index.text(hit.passage.start, hit.passage.end)
 
     def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
         """See ``Retriever.first``."""
@@ -65,17 +84,14 @@ class RerankRetriever(Retriever):
     def candidates(self, search: Search[Self]) -> list[tuple[str, list[str]]]:
         """What is to be read beside each question."""
         return [
-            (
-                question,
-                [self._index.text(hit.passage.start, hit.passage.end) for hit in hits[: self._candidates]],
-            )
+            (question, [self.text_of(hit) for hit in hits[: self._candidates]])
             for question, hits in zip(search.questions, search.found, strict=True)
         ]
 
     def ordered(self, hits: Sequence[Hit], encoded: Sequence[EncodedPassage]) -> list[Hit]:
         """One question's hits with their new scores, best first; ``encoded`` are the first of them."""
         scored = [
-            Hit(hit.passage, one.relevance + self._first_weight * hit.score, one)
+            replace(hit, score=one.relevance + self._first_weight * hit.score, encoded=one)
             for hit, one in zip(hits, encoded, strict=False)
         ]
         scored.sort(key=lambda hit: (-hit.score, hit.passage.start))

@@ -100,6 +100,10 @@ class Service:
         given = request.model_dump(exclude_none=True)
         if "candidates" in given:
             given["candidates"] = tuple(given["candidates"])
+        if not isinstance(given["book_id"], str):
+            given["book_id"] = ",".join(given["book_id"])
+        if request.before is not None:
+            given["before"] = request.before  # a null for one book is a limit that is none
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         if ask.reader not in self._allowed_readers:
             raise UnknownName("reader", ask.reader, self._allowed_readers)
@@ -111,7 +115,7 @@ class Service:
         """What is to be done for ``request``; raises ours for what cannot be answered."""
         ask = self.ask(request)
         self.qa.check(ask)
-        return make_task(work, ask, self.qa.open(ask.book_id).manifest)
+        return make_task(work, ask, self.qa.extent(ask))
 
     def tasks(self, requests: Sequence[SearchRequest]) -> list[Task]:
         """Answers to a list; raises ``BadItem`` for the first that cannot be given."""

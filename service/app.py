@@ -21,6 +21,7 @@ from service.ingestion.ingester import Ingester
 from service.load.cancellation import on_stop_signal
 from service.observing import observer
 from service.settings import Settings
+from service.shelf_routes import router as shelf_router
 from service.version import installed_version
 
 
@@ -66,6 +67,7 @@ def create_app(
     app.state.ingester = Ingester(settings, service.qa.store)
     app.state.listens_warm = listens_warm
     app.include_router(router)
+    app.include_router(shelf_router)
     app.include_router(ingestion.router)
     app.include_router(completions.router)
     mcp_route.install(app, service)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tenacity import RetryCallState, retry_if_exception_type
 
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
-from service.schemas import AnswerResponse, Health, SearchResponse
+from service.schemas import AnswerResponse, Health, SearchResponse, ShelfOut
 from text.errors import StoryQAError
 
 Result = TypeVar("Result")
@@ -170,9 +170,10 @@ def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceError:
     return kind(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
 
 
-def question(book_id: str, text: str, **options: Any) -> dict[str, Any]:
+def question(book_id: str | Sequence[str], text: str, **options: Any) -> dict[str, Any]:
     """The body of a question; options that are None are left to the service."""
-    return {"book_id": book_id, "question": text} | {k: v for k, v in options.items() if v is not None}
+    books = book_id if isinstance(book_id, str) else [*book_id]
+    return {"book_id": books, "question": text} | {k: v for k, v in options.items() if v is not None}
 
 
 def answer(body: Mapping[str, Any]) -> Call[AnswerResponse]:
@@ -206,6 +207,22 @@ def characters(book_id: str, before: int | str | None) -> Call[list[CharacterOut
     return Call("GET", f"{_book(book_id)}/characters", TypeAdapter(list[CharacterOut]), params=params)
 
 
+def shelves() -> Call[list[ShelfOut]]:
+    """GET /shelves."""
+    return Call("GET", "/shelves", TypeAdapter(list[ShelfOut]))
+
+
+def put_shelf(name: str, books: Sequence[str], title: str | None) -> Call[ShelfOut]:
+    """PUT /shelves/{name}."""
+    body = {"books": [*books]} | ({} if title is None else {"title": title})
+    return Call("PUT", _shelf(name), TypeAdapter(ShelfOut), json=body)
+
+
+def delete_shelf(name: str) -> Call[None]:
+    """DELETE /shelves/{name}."""
+    return Call("DELETE", _shelf(name), None)
+
+
 def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:
     """GET /books/{id}/text."""
     params = {"start": start} | ({} if end is None else {"end": end})
@@ -236,3 +253,7 @@ def ready() -> Call[Health]:
 def _book(book_id: str) -> str:
     # As one step of the path, whatever it holds.
     return f"/books/{quote(book_id, safe='')}"
+
+
+def _shelf(name: str) -> str:
+    return f"/shelves/{quote(name, safe='')}"

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexing.errors import is_full
-from service.commands import assistant, demo, index, keys, library, listing, models, questions, serving
+from service.commands import (
+    assistant,
+    demo,
+    index,
+    keys,
+    library,
+    listing,
+    models,
+    questions,
+    serving,
+    shelves,
+)
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -115,6 +126,7 @@ for _command in (
     demo.demo,
 ):
     app.command()(_command)
+app.add_typer(shelves.app)
 app.add_typer(keys.app)
 app.add_typer(models.app)
 for _name, _help in _HELP.items():

@@ -15,11 +15,14 @@ from tenacity import AsyncRetrying, Retrying
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
-from service.schemas import AnswerResponse, SearchResponse
+from service.schemas import AnswerResponse, SearchResponse, ShelfOut
 
 __all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
 
 Result = TypeVar("Result")
+
+Limits = int | str | Mapping[str, int | str | None] | None
+"""How far a reader has got: in each book alike, or by book id."""
 
 URL = "http://127.0.0.1:8000"
 TIMEOUT_S = 150.0
@@ -59,17 +62,20 @@ class Client:
 
     def answer(
         self,
-        book_id: str,
+        book_id: str | Sequence[str],
         question: str,
         *,
         k: int | None = None,
         n_best: int | None = None,
         candidates: Sequence[str] | None = None,
-        before: int | str | None = None,
+        before: Limits = None,
         retriever: str | None = None,
         reader: str | None = None,
     ) -> AnswerResponse:
-        """The answer to one question, one of ``candidates``; what is left out is the service's choice."""
+        """The answer to one question, one of ``candidates``; what is left out is the service's choice.
+
+        ``book_id`` may be a list of ids, ``shelf:NAME`` or ``*``, and ``before`` then limits by id.
+        """
         return self._send(
             calls.answer(
                 calls.question(
@@ -91,11 +97,11 @@ class Client:
 
     def search(
         self,
-        book_id: str,
+        book_id: str | Sequence[str],
         question: str,
         *,
         k: int | None = None,
-        before: int | str | None = None,
+        before: Limits = None,
         retriever: str | None = None,
     ) -> SearchResponse:
         """The passages that fit a question, best first."""
@@ -114,6 +120,18 @@ class Client:
     def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
         return self._send(calls.characters(book_id, before))
+
+    def shelves(self) -> list[ShelfOut]:
+        """All shelves."""
+        return self._send(calls.shelves())
+
+    def put_shelf(self, name: str, books: Sequence[str], *, title: str | None = None) -> ShelfOut:
+        """Make a shelf, or have it hold these books alone."""
+        return self._send(calls.put_shelf(name, books, title))
+
+    def delete_shelf(self, name: str) -> None:
+        """Forget a shelf; its books stay."""
+        self._send(calls.delete_shelf(name))
 
     def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""
@@ -201,7 +219,7 @@ class AsyncClient:
         """Let the connections go."""
         await self._http.aclose()
 
-    async def answer(self, book_id: str, question: str, **options: int | str | None) -> AnswerResponse:
+    async def answer(self, book_id: str | Sequence[str], question: str, **options: Any) -> AnswerResponse:
         """The answer to one question; ``options`` are those of ``Client.answer``."""
         return await self._send(calls.answer(calls.question(book_id, question, **options)))
 
@@ -209,7 +227,7 @@ class AsyncClient:
         """The answers to many, in order; each is what ``POST /answer`` takes."""
         return await self._send(calls.answers([*questions]))
 
-    async def search(self, book_id: str, question: str, **options: int | str | None) -> SearchResponse:
+    async def search(self, book_id: str | Sequence[str], question: str, **options: Any) -> SearchResponse:
         """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
         return await self._send(calls.search(calls.question(book_id, question, **options)))
 
@@ -220,6 +238,10 @@ class AsyncClient:
     async def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
         return await self._send(calls.characters(book_id, before))
+
+    async def shelves(self) -> list[ShelfOut]:
+        """All shelves."""
+        return await self._send(calls.shelves())
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""

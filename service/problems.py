@@ -16,8 +16,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from answering.ask import BadRequest
+from answering.scope import EmptyScope
 from encoders.tagging import MissingTagger
 from indexing.errors import UnknownBook, is_full
+from indexing.ids import BadId
+from indexing.shelves import BadShelf, UnknownShelf
 from readers.errors import EndpointError
 from readers.reading import NeedsReferences
 from service.assistants import openai_errors
@@ -80,7 +83,7 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    near: list[str] | None = Field(default=None, description="Book ids that look like the unknown one.")
+    near: list[str] | None = Field(default=None, description="Ids that look like the unknown one.")
     choices: list[str] | None = Field(default=None, description="The names that would have done.")
     errors: list[Culprit] | None = Field(default=None, description="What is wrong where in the request.")
 
@@ -156,6 +159,12 @@ def problem_of(error: StoryQAError) -> Problem:
     match error:
         case UnknownBook():
             return _problem(404, detail, "unknown-book", near=list(error.near))
+        case UnknownShelf():
+            return _problem(404, detail, "unknown-shelf", near=list(error.near))
+        case EmptyScope():
+            return _problem(404, detail, "no-book")
+        case BadShelf() | BadId():
+            return _problem(422, detail, "invalid-request")
         case UnknownName():
             return _problem(422, detail, "unknown-name", choices=list(error.choices))
         case NeedsReferences():

@@ -18,8 +18,11 @@ from answering.citing import Verdict
 from service.request_body import RequestBody
 
 MOST_QUESTIONS = 256
+MOST_BOOKS = 1000  # given one by one; a shelf may have more
 
 _EVIDENCE = {
+    "book_id": "the-bell",
+    "title": "The Bell",
     "start": 10412,
     "end": 10427,
     "passage": 9,
@@ -31,7 +34,15 @@ _EVIDENCE = {
     "sentence_start": 10385,
     "sentence_end": 10436,
 }
-_PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
+_PASSAGE = {
+    "book_id": "the-bell",
+    "title": "The Bell",
+    "number": 9,
+    "start": 9801,
+    "end": 10922,
+    "score": 11.37,
+    "chapter": "III. The Bell Rope",
+}
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
 _CANDIDATE = {
     "text": "under the stone",
@@ -72,20 +83,38 @@ Before = Annotated[
         examples=["40%", 30000],
     ),
 ]
+BookIds = Annotated[
+    Annotated[str, Field(max_length=2000)]
+    | Annotated[list[BookId], Field(min_length=1, max_length=MOST_BOOKS)],
+    Field(
+        description="A book's id, as `GET /books` lists it; or several books at once: a list of ids, "
+        "`shelf:NAME` as `GET /shelves` lists it, or `*` for every book.",
+        examples=["the-bell", ["the-bell", "the-mill"], "shelf:mysteries", "*"],
+    ),
+]
+Limits = Annotated[
+    StrictInt | str | Annotated[dict[BookId, StrictInt | str | None], Field(max_length=MOST_BOOKS)] | None,
+    Field(
+        description="How far the reader has got, a character offset or a share such as `40%`: no spoilers. "
+        "Of several books it is of each alike, or an object by book id, in which `*` stands for all others; "
+        "books that it does not name may be read to their ends.",
+        examples=["40%", 30000, {"the-bell": "40%", "*": 0}],
+    ),
+]
 
 
 class SearchRequest(RequestBody):
-    """A question to search a book for."""
+    """A question to search a book for, or several."""
 
     model_config = example(_ASKED | {"k": 5, "retriever": "hybrid", "before": "40%"})
 
-    book_id: BookId
+    book_id: BookIds
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
     k: int = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
     retriever: str | None = Field(
         default=None, max_length=200, description="The server's own choice where left out."
     )
-    before: Before = None
+    before: Limits = None
 
 
 class AnswerRequest(SearchRequest):
@@ -111,6 +140,8 @@ class EvidenceOut(BaseModel):
 
     model_config = example(_EVIDENCE)
 
+    book_id: str = Field("", description="The book that it is in.")
+    title: str = Field("", description="That book's title.")
     start: int
     end: int
     passage: int = Field(description="The number of the passage it was read in.")
@@ -141,6 +172,8 @@ class PassageOut(BaseModel):
 
     model_config = example(_PASSAGE)
 
+    book_id: str = Field("", description="The book that it is of.")
+    title: str = Field("", description="That book's title.")
     number: int
     start: int
     end: int
@@ -219,18 +252,32 @@ class SearchResponse(BaseModel):
         return cls(
             hits=[
                 HitOut(
-                    number=hit.number,
-                    start=hit.start,
-                    end=hit.end,
-                    score=hit.score,
-                    chapter=hit.chapter,
-                    text=found.index.text(hit.start, hit.end),
+                    **PassageOut.model_validate(hit).model_dump(),
+                    text=placed.book.index.text(hit.start, hit.end),
                 )
-                for hit in passages_read(found.index, found.hits)
+                for placed, hit in zip(found.hits, passages_read(found.hits), strict=True)
             ],
-            versions={"index": found.index.version, "retriever": found.ask.retriever},
+            versions={"index": found.version, "retriever": found.ask.retriever},
             timings_ms=searched.timings_ms,
         )
+
+
+class ShelfOut(BaseModel):
+    """Books that are asked together: their `book_id` is `shelf:` and the name."""
+
+    model_config = example(
+        {
+            "name": "mysteries",
+            "title": "Mysteries",
+            "books": ["the-bell", "the-mill"],
+            "created_at": "2026-02-01T10:00:00+00:00",
+        }
+    )
+
+    name: str
+    title: str
+    books: list[str] = Field(description="Ids; one that the store does not have is in no search.")
+    created_at: str
 
 
 class Health(BaseModel):

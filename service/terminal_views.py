@@ -23,10 +23,11 @@ _ABOVE = {
 _PATIENCE_S = 2.0
 
 
-def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
+def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool = False) -> Panel:
     """A question, its answer, the sentence it stands in and where that is.
 
-    ``plain`` marks the answer in its sentence with asterisks, for output without colours.
+    ``plain`` marks the answer in its sentence with asterisks, for output without colours. ``titled`` names
+    the book of each place.
     """
     lines = [Text(_one_line(question), style="bold"), Text()]
     if cited.text and cited.verdict in _ABOVE:
@@ -37,9 +38,9 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         nothing = "nothing in what was read supports an answer"
         lines.append(Text(nothing if cited.text or cited.note is None else _places_read(cited), style="dim"))
     else:
-        lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence), style="dim")]
-        lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also)]
-    lines += [line for best in cited.candidates[:1] for line in _chain_lines(best.chain)]
+        lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence, titled), style="dim")]
+        lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also, titled)]
+    lines += [line for best in cited.candidates[:1] for line in _chain_lines(best.chain, titled)]
     others = [candidate for candidate in cited.candidates[1:] if candidate.text]
     if others:
         lines += [Text(), Text("or", style="dim")]
@@ -47,9 +48,9 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool) -> Panel:
         lines.append(Text(f"{other.confidence:.2f}  {_one_line(other.text)}"))
         lines += _note_lines(other.note, indent=6)
         if other.evidence is not None:
-            lines.append(Text(f"      {_place(other.evidence)}", style="dim"))
-        lines += _also_lines(other.also, indent=6)
-        lines += _chain_lines(other.chain, indent=6)
+            lines.append(Text(f"      {_place(other.evidence, titled)}", style="dim"))
+        lines += _also_lines(other.also, titled, indent=6)
+        lines += _chain_lines(other.chain, titled, indent=6)
     return Panel(Group(*lines), padding=(0, 1))
 
 
@@ -69,15 +70,15 @@ def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
     return [] if note is None else [Text(f"{' ' * indent}note: {_one_line(note)}", style="yellow")]
 
 
-def _also_lines(also: Sequence[Evidence], indent: int = 0) -> list[Text]:
-    return [Text(f"{' ' * indent}also: {_place(place)}", style="dim") for place in also]
+def _also_lines(also: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:
+    return [Text(f"{' ' * indent}also: {_place(place, titled)}", style="dim") for place in also]
 
 
-def _chain_lines(chain: Sequence[Evidence], indent: int = 0) -> list[Text]:
+def _chain_lines(chain: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:
     """The facts that an answer was inferred from, each with its place."""
     space = " " * indent
     return [
-        Text.assemble(f"{space}follows from: {_one_line(fact.text)} ", (f"({_place(fact)})", "dim"))
+        Text.assemble(f"{space}follows from: {_one_line(fact.text)} ", (f"({_place(fact, titled)})", "dim"))
         for fact in chain
     ]
 
@@ -93,11 +94,12 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
     )
 
 
-def _place(evidence: Evidence) -> str:
+def _place(evidence: Evidence, titled: bool) -> str:
+    book = f"{_one_line(evidence.title)} · " if titled else ""
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
     page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (
-        f"{chapter}{page}{evidence.percent:g} % into the book · "
+        f"{book}{chapter}{page}{evidence.percent:g} % into the book · "
         f"characters {evidence.start:,} to {evidence.end:,} · passage {evidence.passage}"
     )
 
@@ -114,15 +116,20 @@ def _one_line(text: str) -> str:
 def hits_table(found: Found) -> Table:
     """The passages found, best first, each with how it begins."""
     from answering.book_qa import passages_read
+    from answering.scope import is_one_book
 
     table = Table(title=Text(_one_line(found.ask.question)), title_justify="left", show_lines=True)
+    several = not is_one_book(found.ask.book_id)
+    if several:
+        table.add_column("book")
     for name, justify in (("score", "right"), ("passage", "right"), ("characters", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("chapter")
     table.add_column("text", ratio=1)
-    for hit in passages_read(found.index, found.hits):
-        text = _one_line(found.index.text(hit.start, hit.end))
+    for placed, hit in zip(found.hits, passages_read(found.hits), strict=True):
+        text = _one_line(placed.book.index.text(hit.start, hit.end))
         table.add_row(
+            *([Text(_one_line(hit.title))] if several else []),
             f"{hit.score:.3f}",
             str(hit.number),
             f"{hit.start:,} to {hit.end:,}",

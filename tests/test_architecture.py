@@ -36,6 +36,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "evaluation.metrics",
         "evaluation.worlds",
     ),
+    "storyqa": (*_UP_TO_ANSWERING, "terminal", "service"),  # the public names
 }
 # The command line lists the commands of the rooms above it by name, and imports one when it is run.
 MAIN = "service.cli"
@@ -47,6 +48,7 @@ SHARED_NAMES = {
     "errors": "every room that has errors of its own keeps them there",
     "weights": "every room that ships weights keeps them there",
     "index": "the command is called what it makes",
+    "shelves": "what is kept of them, and their command",
     "metrics": "scores of answers, and Prometheus's: the field's word for both",
     "overlap": "the reader is called after the measure",
     "similarity": "the reader is called after the measure",

@@ -141,18 +141,21 @@ def test_a_batch_is_cut_to_what_three_seconds_are_expected_to_do() -> None:
 
 
 def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> None:
-    manifest = qa.store.manifest("lantern")
+    extent = qa.extent(ASKS[0])
 
     async def ask(batcher: Batcher) -> tuple[Any, ...]:
         return await asyncio.gather(
-            batcher.search([make_task(SEARCH, ASKS[0], manifest)]),
-            batcher.answer([make_task(ANSWER, ASKS[1], manifest)]),
-            batcher.search([make_task(SEARCH, ASKS[2], manifest)]),
+            batcher.search([make_task(SEARCH, ASKS[0], extent)]),
+            batcher.answer([make_task(ANSWER, ASKS[1], extent)]),
+            batcher.search([make_task(SEARCH, ASKS[2], extent)]),
         )
 
     [first], answers, [last] = with_batcher(ask, qa, wait_s=0.05)
     offline = BookQA(qa.store)
-    assert [first.found.hits, last.found.hits] == [found.hits for found in offline.find([ASKS[0], ASKS[2]])]
+    expected = offline.find([ASKS[0], ASKS[2]])
+    for searched, found in zip((first, last), expected, strict=True):
+        got, wanted = ([(hit.passage, hit.score) for hit in one.hits] for one in (searched.found, found))
+        assert got == wanted
     assert answers[0].text == offline.answer(ASKS[1]).text
     assert qa.batches == [[ASKS[1].question]]
 
@@ -214,9 +217,9 @@ def test_however_long_it_takes_one_question_is_let_in_where_none_waits() -> None
 
 
 def test_how_fast_one_retriever_is_says_nothing_of_another(qa: Watched) -> None:
-    manifest = qa.store.manifest("lantern")
-    cheap = make_task(SEARCH, ASKS[0], manifest)
-    reranked = make_task(SEARCH, replace(ASKS[0], retriever="rerank"), manifest)
+    extent = qa.extent(ASKS[0])
+    cheap = make_task(SEARCH, ASKS[0], extent)
+    reranked = make_task(SEARCH, replace(ASKS[0], retriever="rerank"), extent)
 
     async def expect() -> None:
         queue = TaskQueue(most=1000, longest_wait_s=10)
@@ -416,12 +419,12 @@ def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: W
 def test_what_is_to_be_read_grows_with_the_passages_and_is_never_less_than_one_token(
     shelf_store: IndexStore,
 ) -> None:
-    manifest = shelf_store.manifest("lantern")
+    extent = BookQA(shelf_store).extent(ASKS[0])
     ask = ASKS[0]
-    of_k = [tokens_to_read(ANSWER, replace(ask, k=k), manifest) for k in (1, 2, 5)]
+    of_k = [tokens_to_read(ANSWER, replace(ask, k=k), extent) for k in (1, 2, 5)]
     assert of_k == sorted(set(of_k))
-    assert tokens_to_read(SEARCH, ask, manifest) == 1
+    assert tokens_to_read(SEARCH, ask, extent) == 1
     reranked = replace(ask, k=1, retriever="rerank")
-    assert tokens_to_read(SEARCH, reranked, manifest) == tokens_to_read(ANSWER, reranked, manifest) > of_k[2]
-    everything = tokens_to_read(ANSWER, replace(ask, k=100), manifest)
-    assert everything == tokens_to_read(ANSWER, replace(ask, k=50), manifest)
+    assert tokens_to_read(SEARCH, reranked, extent) == tokens_to_read(ANSWER, reranked, extent) > of_k[2]
+    everything = tokens_to_read(ANSWER, replace(ask, k=100), extent)
+    assert everything == tokens_to_read(ANSWER, replace(ask, k=50), extent)

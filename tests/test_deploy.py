@@ -153,3 +153,30 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "storyqa.service" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda file: file.name
+)
+def test_every_workflow_fits_the_schema_of_workflows(file: Path) -> None:
+    pytest.importorskip("check_jsonschema")
+    command = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.github-workflows",
+        str(file),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_published_image_is_built_from_targets_that_there_are() -> None:
+    [workflow] = documents(ROOT / ".github" / "workflows" / "image.yml")
+    job = workflow["jobs"]["image"]
+    [build] = (step["with"] for step in job["steps"] if "docker/build-push-action" in step.get("uses", ""))
+    stages = re.findall(r"^FROM \S+ AS (\w+)", (ROOT / build["file"]).read_text(), re.MULTILINE)
+    targets = [one["target"] for one in job["strategy"]["matrix"]["include"]]
+    assert targets
+    assert set(targets) <= set(stages)

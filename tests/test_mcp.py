@@ -89,6 +89,22 @@ def test_the_tools_say_what_the_calls_say(http: httpx.Client) -> None:
     assert call(http, "chapters", book_id=BOOK)["chapters"] == http.get(f"/books/{BOOK}").json()["chapters"]
 
 
+@pytest.mark.parametrize("book_id", ["*", ["lantern", "well", "clock"]])
+def test_several_books_are_asked_at_once_each_up_to_its_limit(http: httpx.Client, book_id: Any) -> None:
+    before = {"lantern": 300, "clock": "50%", "well": 0}
+    limits = {"lantern": 300, "clock": len(shelf.CLOCK) // 2, "well": 0}
+    for tool in ("search", "ask"):
+        told = call(http, tool, book_id=book_id, question=QUESTION, before=before, k=20)
+        found = [place for place in places(told) if "book_id" in place]
+        assert {place["book_id"] for place in found} <= {"lantern", "clock"}
+        assert found
+        for place in found:
+            assert place["end"] <= limits[place["book_id"]]
+            assert place.get("sentence", "") in shelf.STORIES[place["book_id"]][1][: limits[place["book_id"]]]
+    said = refusal(http, "ask", book_id=book_id, question=QUESTION, before={"lantem": 0})
+    assert "'lantem', which is not asked" in said
+
+
 def test_a_chapter_or_a_stretch_is_read_exactly(http: httpx.Client) -> None:
     storm = call(http, "chapters", book_id=BOOK)["chapters"][1]
     read = call(http, "read", book_id=BOOK, chapter="ii. the  storm")
@@ -196,7 +212,8 @@ def test_nothing_behind_the_limit_is_told_by_any_tool_or_resource(
     for place in places(told):
         assert place["end"] <= limit
         assert place.get("text") in (None, text[place["start"] : place["end"]])
-        for name in ("title", "chapter", "sentence"):
+        titled = ("title",) if "book_id" not in place else ()  # a chapter's; a book's is no secret
+        for name in (*titled, "chapter", "sentence"):
             assert " ".join((place.get(name) or "").split()) in readable
     assert "".join(one["text"] for one in told if "next_start" in one) == text[:limit]
 

@@ -19,7 +19,7 @@ from service.assistants.completion_schemas import (
 )
 from service.assistants.openai_errors import as_json
 from service.problems import Problem, openai_error_of
-from service.schemas import AnswerResponse
+from service.schemas import AnswerResponse, EvidenceOut
 
 _WORD = re.compile(r"\s*\S+\s*")
 _MAY_NOT_SAY = "The book may not say"
@@ -29,12 +29,11 @@ _NOTHING_READ = "there was nothing to read"
 class CompletionForm:
     """The answer to one question as a completion, whole or as the events of a stream (``EventForm``).
 
-    ``origin`` is the address of the service, to which the citations lead.
+    ``model`` is what was asked, ``origin`` the address of the service, to which the citations lead.
     """
 
-    def __init__(self, book_id: str, book_title: str, origin: str) -> None:
-        self._book_id = book_id
-        self._book_title = book_title
+    def __init__(self, model: str, origin: str) -> None:
+        self._model = model
         self._origin = origin
         self._id = f"chatcmpl-{uuid.uuid4().hex}"
         self._created = int(time.time())
@@ -45,7 +44,7 @@ class CompletionForm:
         return Completion(
             id=self._id,
             created=self._created,
-            model=self._book_id,
+            model=self._model,
             choices=[Choice(message=message)],
             storyqa=answer,
         )
@@ -78,7 +77,7 @@ class CompletionForm:
             "id": self._id,
             "object": "chat.completion.chunk",
             "created": self._created,
-            "model": self._book_id,
+            "model": self._model,
             "choices": [choice],
         }
         return f"data: {json.dumps(content | more)}\n\n"
@@ -90,17 +89,13 @@ class CompletionForm:
         best = answer.candidates[0] if answer.candidates else None
         places = [] if best is None else [*filter(None, [best.evidence]), *best.also, *best.chain]
         annotations = [
-            Annotation(
-                url_citation=Citation.of(
-                    place, words, self._book_id, self._book_title, self._url(place.start, place.end)
-                )
-            )
-            for place in places
+            Annotation(url_citation=Citation.of(place, words, self._url(place))) for place in places
         ]
         return AssistantMessage(content=said, annotations=annotations)
 
-    def _url(self, start: int, end: int) -> str:
-        return f"{self._origin}/books/{quote(self._book_id, safe='')}/text?start={start}&end={end}"
+    def _url(self, place: EvidenceOut) -> str:
+        book = quote(place.book_id, safe="")
+        return f"{self._origin}/books/{book}/text?start={place.start}&end={place.end}"
 
 
 def said_of(answer: AnswerResponse) -> str:

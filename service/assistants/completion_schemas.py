@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_validator
 
 from answering.ask import MOST_PASSAGES, BadRequest, check_question
+from answering.scope import SHELF
 from indexing.manifest import Manifest
+from indexing.shelves import Shelf
 from service.request_body import RequestBody
-from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, Before, EvidenceOut, example
+from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, EvidenceOut, Limits, example
 
 _MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}
 _MODEL: dict[str, JsonValue] = {
@@ -87,12 +89,18 @@ class CompletionRequest(RequestBody):
         json_schema_extra={"examples": [{"model": "the-bell", "messages": [_MESSAGE], "before": "40%"}]}
     )
 
-    model: Annotated[str, Field(max_length=200, description="A book's id, as `GET /v1/models` lists it.")]
+    model: Annotated[
+        str,
+        Field(
+            max_length=2000,
+            description="A book or a shelf, as `GET /v1/models` lists them, ids with commas between, or `*`.",
+        ),
+    ]
     messages: list[ChatMessage] = Field(
         min_length=1, description="The last of the user's is the question; those before it are not read."
     )
     stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
-    before: Before = None
+    before: Limits = None
     k: StrictInt = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
     retriever: str | None = Field(
         default=None, max_length=200, description="The server's own choice where left out."
@@ -143,16 +151,14 @@ class Citation(BaseModel):
     percent: float = Field(description="How far into the book it is, 0 to 100.")
 
     @classmethod
-    def of(
-        cls, place: EvidenceOut, words: tuple[int, int], book_id: str, book_title: str, url: str
-    ) -> Citation:
+    def of(cls, place: EvidenceOut, words: tuple[int, int], url: str) -> Citation:
         """The citation of ``place`` for the characters ``words`` of the message."""
         return cls(
             start_index=words[0],
             end_index=words[1],
-            title=book_title if place.chapter is None else f"{book_title}: {place.chapter}",
+            title=place.title if place.chapter is None else f"{place.title}: {place.chapter}",
             url=url,
-            book_id=book_id,
+            book_id=place.book_id,
             start=place.start,
             end=place.end,
             quote=place.text,
@@ -202,15 +208,21 @@ class Completion(BaseModel):
 
 
 class ModelOut(BaseModel):
-    """A book as a model."""
+    """A book or a shelf as a model."""
 
     model_config = example(_MODEL)
 
     id: str
     object: Literal["model"] = "model"
-    created: int = Field(description="When it was indexed, in seconds since 1970.")
+    created: int = Field(description="When it was indexed, or the shelf made, in seconds since 1970.")
     owned_by: Literal["storyqa"] = "storyqa"
-    title: str = Field(description="The book's title.")
+    title: str = Field(description="The book's title, or the shelf's.")
+
+    @classmethod
+    def of_shelf(cls, shelf: Shelf) -> ModelOut:
+        """The model that one shelf is."""
+        created = round(datetime.fromisoformat(shelf.created_at).timestamp())
+        return cls(id=f"{SHELF}{shelf.name}", created=created, title=shelf.title)
 
     @classmethod
     def of(cls, manifest: Manifest) -> ModelOut:
@@ -223,7 +235,7 @@ class ModelOut(BaseModel):
 
 
 class ModelList(BaseModel):
-    """All books as models."""
+    """All books and shelves as models."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"object": "list", "data": [_MODEL]}]})
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from answering.scope import SHELF
+from indexing.shelves import Shelves
 from service import answer_events, problems
 from service.assistants.completion_form import CompletionForm
 from service.assistants.completion_schemas import Completion, CompletionRequest, ModelList, ModelOut
@@ -35,13 +36,17 @@ def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @router.get("/models", responses=_failures(500))
 def models(service: TheService) -> ModelList:
-    """Every book as a model of OpenAI's calls."""
-    return ModelList(data=[ModelOut.of(manifest) for manifest in service.manifests()])
+    """Every book and every shelf as a model of OpenAI's calls."""
+    shelves = Shelves(service.qa.store.root)
+    on_shelves = [ModelOut.of_shelf(shelves.get(name)) for name in shelves.names()]
+    return ModelList(data=[*(ModelOut.of(manifest) for manifest in service.manifests()), *on_shelves])
 
 
 @router.get("/models/{model}", responses=_failures(404, 422, 500))
 def model(model: str, service: TheService) -> ModelOut:
-    """One book as a model."""
+    """One book or shelf as a model."""
+    if model.startswith(SHELF):
+        return ModelOut.of_shelf(Shelves(service.qa.store.root).get(model.removeprefix(SHELF)))
     return ModelOut.of(service.qa.store.manifest(model))
 
 
@@ -58,8 +63,7 @@ async def chat_completions(
 
     With `stream` the answer comes in server-sent events: its words, then the annotations, then `[DONE]`.
     """
-    manifest = await run_in_threadpool(service.qa.store.manifest, asked.model)
-    form = CompletionForm(manifest.id, manifest.title, _origin(request))
+    form = CompletionForm(asked.model, _origin(request))
     if asked.stream:
         events = answer_events.AnswerEvents(form)
         return await events.response(service.answer(request, asked.asked(), events.on_found))

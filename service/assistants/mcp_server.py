@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 _INSTRUCTIONS = (
     "Answers questions about whole books and cites the exact place: `start` and `end` are Unicode code "
     "points of the book's text, half-open. Where the person has not finished a book, pass how far they are "
-    "as `before`, an offset or a share such as 40%, to every tool: nothing behind it is told. A passage of a "
+    "as `before`, an offset or a share such as 40%, to every tool: nothing behind it is told. `search` and "
+    "`ask` take several books as well, with a limit for each. A passage of a "
     "result is the resource storyqa://books/BOOK_ID/passages/NUMBER."
 )
 _INVALID_PARAMS = -32602  # JSON-RPC's

@@ -37,6 +37,14 @@ BookId = Annotated[
         metavar="ID", help="A book's id, as 'storyqa books' lists it, or how only that one begins."
     ),
 ]
+BookIds = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="A book's id, as 'storyqa books' lists it, or how only that one begins; or several books at "
+        "once: A,B, or shelf:NAME as 'storyqa shelves list' has it, or '*' for all.",
+    ),
+]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Passages = Annotated[int, typer.Option("-k", help="How many passages to find.")]
 RetrieverName = Annotated[
@@ -63,6 +71,16 @@ Before = Annotated[
         "--before",
         metavar="40%|CHARS",
         help="How far you have read, as a share or in characters: nothing after it is used.",
+        show_default=False,
+    ),
+]
+Limits = Annotated[
+    str | None,
+    typer.Option(
+        "--before",
+        metavar="40%|CHARS|ID=40%,..",
+        help="How far you have read, as a share or in characters: nothing after it is used. Of several books "
+        "each alike, or by id; '*=0' stands for all others.",
         show_default=False,
     ),
 ]

@@ -8,8 +8,8 @@ import typer
 
 from service.commands.options import (
     AsJson,
-    Before,
-    BookId,
+    BookIds,
+    Limits,
     Passages,
     Question,
     ReaderName,
@@ -21,25 +21,26 @@ from terminal.progress import ProgressBars
 
 
 def search(
-    book_id: BookId,
+    book_id: BookIds,
     question: Question,
     k: Passages = 5,
     retriever: RetrieverName = None,
-    before: Before = None,
+    before: Limits = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the passages of a book that fit a question, best first."""
     with ProgressBars("searching"):
         from answering.book_qa import Ask, BookQA
+        from service.asked_books import full_ids, limits
         from service.schemas import SearchResponse
         from service.settings import load_settings
         from service.terminal_views import hits_table
 
         settings = load_settings(store)
         qa = BookQA.of(settings.configuration())
-        id = qa.store.full_id(book_id)
-        asked = Ask(id, question, k=k, retriever=retriever or settings.retriever, before=before)
+        ids = full_ids(qa.store, book_id)
+        asked = Ask(ids, question, k=k, retriever=retriever or settings.retriever, before=limits(before))
         [searched] = qa.search_many([asked])
     if as_json:
         print_json(SearchResponse.of(searched).model_dump())
@@ -50,7 +51,7 @@ def search(
 
 
 def ask(
-    book_id: BookId,
+    book_id: BookIds,
     question: Question,
     k: Passages = 5,
     retriever: RetrieverName = None,
@@ -60,7 +61,7 @@ def ask(
         list[str] | None,
         typer.Option("--candidate", help="One of the answers to choose from; may be repeated."),
     ] = None,
-    before: Before = None,
+    before: Limits = None,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
@@ -73,6 +74,8 @@ def ask(
     """
     with ProgressBars("answering"):
         from answering.book_qa import Ask, BookQA
+        from answering.scope import is_one_book
+        from service.asked_books import full_ids, limits
         from service.schemas import AnswerResponse
         from service.settings import load_settings
         from service.terminal_views import answer_panel
@@ -80,13 +83,13 @@ def ask(
         settings = load_settings(store)
         qa = BookQA.of(settings.configuration())
         asked = Ask(
-            qa.store.full_id(book_id),
+            full_ids(qa.store, book_id),
             question,
             k=k,
             retriever=retriever or settings.retriever,
             reader=reader or settings.reader,
             n_best=n_best,
-            before=before,
+            before=limits(before),
             candidates=tuple(candidate or ()),
         )
         qa.check(asked)
@@ -96,4 +99,5 @@ def ask(
         print_json(AnswerResponse.of(cited).model_dump())
         return
     out = console()
-    out.print(answer_panel(question, cited, plain=not out.is_terminal))
+    titled = not is_one_book(asked.book_id)
+    out.print(answer_panel(question, cited, plain=not out.is_terminal, titled=titled))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from answering.ask import Ask
 from answering.book_qa import Searched
-from indexing.manifest import Manifest
+from answering.opened_scope import Extent
 from retrieval import retriever_class
 
 ANSWER, SEARCH = "answer", "search"
@@ -41,19 +41,18 @@ class Task:
     on_found: Callable[[Searched], None] | None = field(default=None, compare=False)
 
 
-def make_task(work: str, ask: Ask, manifest: Manifest) -> Task:
-    """The ``work`` that ``ask`` is, to the build of ``manifest``."""
+def make_task(work: str, ask: Ask, extent: Extent) -> Task:
+    """The ``work`` that ``ask`` is, to what is of that ``extent``."""
     key = BatchKey(work, ask.retriever, ask.reader if work == ANSWER else "")
-    return Task(key, ask, manifest.version, tokens_to_read(work, ask, manifest))
+    return Task(key, ask, extent.version, tokens_to_read(work, ask, extent))
 
 
-def tokens_to_read(work: str, ask: Ask, manifest: Manifest) -> int:
+def tokens_to_read(work: str, ask: Ask, extent: Extent) -> int:
     """About how many tokens the models will read: the question beside each passage, by their mean length.
 
     A retriever reads as many as it says. A reader reads ``k`` passages, and those that the retriever read
     are not read twice.
     """
     searched = retriever_class(ask.retriever).passages_read
-    passages = min(max(searched, ask.k if work == ANSWER else 0), manifest.counts.passages)
-    mean = manifest.counts.characters / max(1, manifest.counts.passages)
-    return 1 + round(passages * (mean + len(ask.question)) / _CHARACTERS_PER_TOKEN)
+    passages = min(max(searched, ask.k if work == ANSWER else 0), extent.passages)
+    return 1 + round(passages * (extent.characters + len(ask.question)) / _CHARACTERS_PER_TOKEN)

@@ -1,0 +1,1 @@
+"""Other programs that search: retrievers for LangChain, LlamaIndex and Haystack."""

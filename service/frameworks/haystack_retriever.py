@@ -1,0 +1,95 @@
+"""A retriever for Haystack, a component of its pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.client import URL, Client
+from service.frameworks.searching import MissingFramework, Searching, name_of, place_of
+from service.local_library import Library
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.utils import Secret
+except ImportError as error:
+    raise MissingFramework(error.name, "haystack") from None
+
+
+@component
+class StoryQARetriever:
+    """The ``top_k`` passages of ``book`` that fit a query, best first, up to ``before`` alone.
+
+    They are those of the books in the folder ``library``, or else of the service at ``url``, with ``key``
+    where it wants one. ``book`` is an id, a list of ids, ``shelf:NAME`` or ``*``. ``meta`` of a document is
+    the passage's place: ``book_id``, ``title``, ``number``, ``start``, ``end``, ``chapter``.
+    """
+
+    def __init__(
+        self,
+        book: str | list[str],
+        *,
+        library: str | None = None,
+        url: str = URL,
+        key: Secret | None = None,
+        before: int | str | dict[str, Any] | None = None,
+        top_k: int = 5,
+        retriever: str | None = None,
+    ) -> None:
+        self.book = book
+        self.library = library
+        self.url = url
+        self.key = key
+        self.before = before
+        self.top_k = top_k
+        self.retriever = retriever
+        self._source: Searching | None = None
+
+    def warm_up(self) -> None:
+        """Open the library, or connect to the service."""
+        if self._source is None:
+            key = None if self.key is None else self.key.resolve_value()
+            self._source = Client(self.url, key=key) if self.library is None else Library(self.library)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, before: int | str | dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, Any]:
+        """The passages; ``before`` and ``top_k`` in place of those that the component was made with."""
+        self.warm_up()
+        assert self._source is not None
+        found = self._source.search(
+            self.book,
+            query,
+            before=self.before if before is None else before,
+            k=top_k or self.top_k,
+            retriever=self.retriever,
+        )
+        return {
+            "documents": [
+                Document(id=name_of(hit), content=hit.text, meta=place_of(hit), score=hit.score)
+                for hit in found.hits
+            ]
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a pipeline that is kept as YAML; a key from the environment by its name alone."""
+        content: dict[str, Any] = default_to_dict(
+            self,
+            book=self.book,
+            library=self.library,
+            url=self.url,
+            key=None if self.key is None else self.key.to_dict(),
+            before=self.before,
+            top_k=self.top_k,
+            retriever=self.retriever,
+        )
+        return content
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StoryQARetriever:
+        """The component that ``to_dict`` told of."""
+        given = data["init_parameters"]
+        if given.get("key") is not None:
+            given["key"] = Secret.from_dict(given["key"])
+        made: StoryQARetriever = default_from_dict(cls, data)
+        return made

@@ -1,0 +1,117 @@
+"""The books of a folder, indexed and asked in this process; it gives what ``service.client`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from answering.ask import Ask, BadRequest
+from answering.book_qa import BookQA
+from answering.open_books import manifests
+from indexing.build import BuildSettings, build_book
+from indexing.formats.read import read_book
+from indexing.sources.locate import find
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+from service.book_schemas import BookOut
+from service.client import Limits
+from service.schemas import AnswerResponse, SearchResponse
+from service.settings import load_settings
+from text.errors import StoryQAError
+
+
+class Library:
+    """The books indexed in the folder ``path``, which need not exist before the first one is.
+
+    The folder is what ``storyqa --store`` takes. Everything raises ``StoryQAError``, whose message says what
+    to do. Models are loaded by the first question, and not guarded: call from one thread at a time.
+    """
+
+    def __init__(
+        self, path: Path | str, *, retriever: str = DEFAULT_RETRIEVER, reader: str = DEFAULT_READER
+    ) -> None:
+        self.path = Path(path)
+        self._retriever = retriever
+        self._reader = reader
+        self._settings = load_settings(self.path)
+        self._qa = BookQA.of(self._settings.configuration())
+
+    def index(
+        self, source: Path | str, *, id: str | None = None, title: str | None = None, force: bool = False
+    ) -> BookOut:
+        """Index a book, unless it is there already: a file, an http(s) address or ``gutenberg:ID``.
+
+        ``force`` indexes it anew, and in place of another book of that ``id``. A folder is refused where it
+        holds several books.
+        """
+        sources = list(find(str(source), self._settings))
+        if len(sources) != 1:
+            raise StoryQAError(f"{source} holds {len(sources)} books; give them one by one")
+        book = read_book(sources[0], id, title)
+        outcome = build_book(book, BuildSettings(), self._qa.store, force)
+        assert outcome.manifest is not None, "what fails is raised"
+        return BookOut.of(outcome.manifest)
+
+    def books(self) -> list[BookOut]:
+        """Every book whose index is whole."""
+        return [BookOut.of(manifest) for manifest in manifests(self._qa.store)[0]]
+
+    def ask(
+        self,
+        book: str | Sequence[str],
+        question: str,
+        *,
+        before: Limits = None,
+        k: int = 5,
+        n_best: int = 3,
+        candidates: Sequence[str] = (),
+        retriever: str | None = None,
+        reader: str | None = None,
+    ) -> AnswerResponse:
+        """The answer to a question, and where it stands.
+
+        ``book`` is an id, a list of ids, ``shelf:NAME`` or ``*`` for all. ``k`` passages are read, up to
+        ``before`` alone: a character offset or a share such as ``"40%"``, of each book or by id.
+        """
+        asked = Ask(
+            _books(book),
+            question,
+            k,
+            retriever or self._retriever,
+            reader or self._reader,
+            n_best,
+            before,
+            tuple(candidates),
+        )
+        self._qa.check(asked)
+        return AnswerResponse.of(self._qa.answer(asked))
+
+    def search(
+        self,
+        book: str | Sequence[str],
+        question: str,
+        *,
+        before: Limits = None,
+        k: int = 5,
+        retriever: str | None = None,
+    ) -> SearchResponse:
+        """The passages that fit a question, best first; as ``ask`` has it."""
+        asked = Ask(_books(book), question, k, retriever or self._retriever, before=before)
+        self._qa.check(asked)
+        return SearchResponse.of(self._qa.search_many([asked])[0])
+
+    def text(self, book: str, start: int = 0, end: int | None = None) -> str:
+        """``text[start:end]`` of a book; offsets are Unicode code points."""
+        index = self._qa.open(book)
+        end = index.characters if end is None else min(end, index.characters)
+        if not 0 <= start <= end:
+            raise BadRequest("start", f"start {start} and end {end} bound nothing of {book!r}")
+        return index.text(start, end)
+
+    def remove(self, book: str) -> None:
+        """Take a book out of the folder."""
+        self._qa.store.remove(book)
+
+
+def _books(book: str | Sequence[str]) -> str:
+    return book if isinstance(book, str) else ",".join(book)

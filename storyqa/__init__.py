@@ -1,0 +1,95 @@
+"""Questions about whole books, and answers with their exact places: the names for programs.
+
+``Library`` answers in this process, from a folder of indexed books; ``Client`` and ``AsyncClient`` ask a
+running ``storyqa serve``. All three give the same records. What is not named here may change at any time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from indexing.errors import IndexMismatch, SourceError, UnknownBook
+    from service.book_schemas import BookDetails, BookOut, ChapterOut, CharacterOut
+    from service.client import AsyncClient, Client, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+    from service.local_library import Library
+    from service.schemas import (
+        AnswerResponse,
+        CandidateOut,
+        EvidenceOut,
+        HitOut,
+        PassageOut,
+        SearchResponse,
+        ShelfOut,
+    )
+    from text.errors import StoryQAError
+
+    __version__: str
+
+# Imported when they are first used: `import storyqa` costs nothing.
+_WHERE = {
+    "Library": "service.local_library",
+    "Client": "service.client",
+    "AsyncClient": "service.client",
+    "Patience": "service.client",
+    "JobStatus": "service.client",
+    "JobFailed": "service.client",
+    "ServiceError": "service.client",
+    "ServiceBusy": "service.client",
+    "AnswerResponse": "service.schemas",
+    "CandidateOut": "service.schemas",
+    "EvidenceOut": "service.schemas",
+    "HitOut": "service.schemas",
+    "PassageOut": "service.schemas",
+    "SearchResponse": "service.schemas",
+    "ShelfOut": "service.schemas",
+    "BookDetails": "service.book_schemas",
+    "BookOut": "service.book_schemas",
+    "ChapterOut": "service.book_schemas",
+    "CharacterOut": "service.book_schemas",
+    "IndexMismatch": "indexing.errors",
+    "SourceError": "indexing.errors",
+    "UnknownBook": "indexing.errors",
+    "StoryQAError": "text.errors",
+}
+
+__all__ = [
+    "AnswerResponse",
+    "AsyncClient",
+    "BookDetails",
+    "BookOut",
+    "CandidateOut",
+    "ChapterOut",
+    "CharacterOut",
+    "Client",
+    "EvidenceOut",
+    "HitOut",
+    "IndexMismatch",
+    "JobFailed",
+    "JobStatus",
+    "Library",
+    "PassageOut",
+    "Patience",
+    "SearchResponse",
+    "ServiceBusy",
+    "ServiceError",
+    "ShelfOut",
+    "SourceError",
+    "StoryQAError",
+    "UnknownBook",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("service.version").installed_version()
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_WHERE[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
