@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from answering.citing import chapter_at
+from answering.citing import chapter_at, page_at
+from answering.quotes import chapters_until
 from indexing.characters import Character
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
@@ -21,6 +22,7 @@ _BOOK = {
     "words": 8912,
     "passages": 45,
 }
+_PLACE = {"start": 2805, "end": 2811, "chapter": "I. The Bell", "page": "9", "percent": 5.8}
 
 
 class ChapterOut(BaseModel):
@@ -111,40 +113,60 @@ def _card(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-class CharacterOut(BaseModel):
+class PlaceOut(BaseModel):
+    """A place of the book; offsets are Unicode code points, half-open."""
+
+    model_config = example(_PLACE)
+
+    start: int
+    end: int
+    chapter: str | None
+    page: str | None = Field(None, description="Its printed number; null where the file had no pages.")
+    percent: float = Field(description="How far into the book it is.")
+
+    @classmethod
+    def of(cls, start: int, end: int, index: BookIndex, limit: int) -> PlaceOut:
+        """The place in the book that the index is of, which has been read up to ``limit``."""
+        return cls(
+            start=start,
+            end=end,
+            chapter=chapter_at(chapters_until(index, limit), start),
+            page=page_at(index.manifest.pages, start),
+            percent=round(100 * start / index.characters, 1),
+        )
+
+
+class CharacterOut(PlaceOut):
     """A person of a book; `start` and `end` bound the first place that names them."""
 
     model_config = example(
         {
             "name": "Lisbet Corrow",
             "aliases": ["Lisbet", "Miss Corrow"],
-            "count": 214,
-            "start": 2805,
-            "end": 2811,
-            "chapter": "I. The Bell",
-            "percent": 5.8,
+            "count": 3,
+            **_PLACE,
+            "last": _PLACE | {"start": 9310, "end": 9316, "page": "31", "percent": 19.1},
+            "places": [2805, 2970, 9310],
         }
     )
 
     name: str
     aliases: list[str] = Field(description="Their other names, the most frequent first.")
     count: int = Field(description="How many places name them.")
-    start: int
-    end: int
-    chapter: str | None
-    percent: float = Field(description="How far into the book the first place is.")
+    last: PlaceOut = Field(description="The last place that names them.")
+    places: list[int] = Field(description="Where each place that names them begins, in story order.")
 
     @classmethod
-    def of(cls, character: Character, index: BookIndex) -> CharacterOut:
-        """A character of the book that the index is of."""
+    def named(cls, character: Character, index: BookIndex, limit: int) -> CharacterOut:
+        """A character of the book that the index is of, which has been read up to ``limit``."""
+        first = PlaceOut.of(*character.places[0], index, limit)
         return cls(
             name=character.name,
             aliases=list(character.aliases),
-            count=character.count,
-            start=character.start,
-            end=character.end,
-            chapter=chapter_at(index.chapters, character.start),
-            percent=round(100 * character.start / index.characters, 1),
+            count=len(character.places),
+            **first.model_dump(),
+            last=PlaceOut.of(*character.places[-1], index, limit),
+            places=[start for start, _ in character.places],
         )
 
 

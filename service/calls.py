@@ -16,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tenacity import RetryCallState, retry_if_exception_type
 
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
+from service.overview_schemas import ProfileOut
 from service.schemas import AnswerResponse, Health, SearchResponse
 from text.errors import StoryQAError
 
@@ -204,6 +205,12 @@ def characters(book_id: str, before: int | str | None) -> Call[list[CharacterOut
     """GET /books/{id}/characters."""
     params = {} if before is None else {"before": before}
     return Call("GET", f"{_book(book_id)}/characters", TypeAdapter(list[CharacterOut]), params=params)
+
+
+def who(book_id: str, name: str, before: int | str | None) -> Call[ProfileOut]:
+    """GET /books/{id}/who."""
+    params = {"name": name} | ({} if before is None else {"before": before})
+    return Call("GET", f"{_book(book_id)}/who", TypeAdapter(ProfileOut), params=params)
 
 
 def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexing.errors import is_full
-from service.commands import assistant, demo, index, keys, library, listing, models, questions, serving
+from service.commands import (
+    assistant,
+    demo,
+    index,
+    keys,
+    library,
+    listing,
+    models,
+    overviews,
+    questions,
+    serving,
+)
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -103,11 +114,12 @@ for _command in (
     index.index,
     library.books,
     library.show,
-    library.characters,
     library.remove,
     library.verify,
     questions.search,
     questions.ask,
+    overviews.characters,
+    overviews.who,
     listing.readers,
     listing.retrievers,
     serving.serve,

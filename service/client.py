@@ -15,6 +15,7 @@ from tenacity import AsyncRetrying, Retrying
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+from service.overview_schemas import ProfileOut
 from service.schemas import AnswerResponse, SearchResponse
 
 __all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
@@ -114,6 +115,10 @@ class Client:
     def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
         return self._send(calls.characters(book_id, before))
+
+    def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
+        """Who somebody in a book is, so far."""
+        return self._send(calls.who(book_id, name, before))
 
     def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""
@@ -220,6 +225,10 @@ class AsyncClient:
     async def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
         return await self._send(calls.characters(book_id, before))
+
+    async def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
+        """Who somebody in a book is, so far."""
+        return await self._send(calls.who(book_id, name, before))
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""

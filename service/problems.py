@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from answering.ask import BadRequest
 from encoders.tagging import MissingTagger
-from indexing.errors import UnknownBook, is_full
+from indexing.errors import UnknownBook, UnknownCharacter, is_full
 from readers.errors import EndpointError
 from readers.reading import NeedsReferences
 from service.assistants import openai_errors
@@ -80,7 +80,9 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    near: list[str] | None = Field(default=None, description="Book ids that look like the unknown one.")
+    near: list[str] | None = Field(
+        default=None, description="Book ids, or names of a book's characters, that look like the unknown one."
+    )
     choices: list[str] | None = Field(default=None, description="The names that would have done.")
     errors: list[Culprit] | None = Field(default=None, description="What is wrong where in the request.")
 
@@ -156,6 +158,8 @@ def problem_of(error: StoryQAError) -> Problem:
     match error:
         case UnknownBook():
             return _problem(404, detail, "unknown-book", near=list(error.near))
+        case UnknownCharacter():
+            return _problem(404, detail, "unknown-character", near=list(error.near))
         case UnknownName():
             return _problem(422, detail, "unknown-name", choices=list(error.choices))
         case NeedsReferences():

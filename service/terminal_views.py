@@ -13,6 +13,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from answering.book_qa import CitedAnswer, Evidence, Found
+    from answering.quotes import Quote
 
 _HIGHLIGHT = "bold black on yellow"
 _ABOVE = {
@@ -93,7 +94,14 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
     )
 
 
-def _place(evidence: Evidence) -> str:
+def quote_lines(quotes: Sequence[Quote]) -> list[Text]:
+    """Sentences of the book, each with its place."""
+    return [Text.assemble(f"\n{_one_line(one.text)}\n", (_place(one), "dim")) for one in quotes] or [
+        Text("nothing is told of that yet", style="dim")
+    ]
+
+
+def _place(evidence: Evidence | Quote) -> str:
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
     page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (

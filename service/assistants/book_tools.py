@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from answering.ask import BadRequest, before_offset
 from answering.citing import chapter_at
-from indexing.book import Chapter
+from answering.quotes import chapters_until
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
@@ -125,7 +125,7 @@ class BookTools:
         index, limit = await self._opened(asked)
         chapters = [
             ChapterOut(title=one.title, start=one.start, end=min(one.end, limit))
-            for one in _headed_before(index, limit)
+            for one in chapters_until(index, limit)
         ]
         return ChapterList(chapters=chapters)
 
@@ -146,7 +146,7 @@ class BookTools:
             start=start,
             end=last,
             text=index.text(start, last),
-            chapter=chapter_at(_headed_before(index, limit), start),
+            chapter=chapter_at(chapters_until(index, limit), start),
             next_start=last if last < min(end, limit) else None,
         )
 
@@ -164,7 +164,7 @@ class BookTools:
             start=passage.start,
             end=passage.end,
             text=index.text(passage.start, passage.end),
-            chapter=chapter_at(_headed_before(index, limit), passage.start),
+            chapter=chapter_at(chapters_until(index, limit), passage.start),
             next_start=None,
         )
 
@@ -173,11 +173,6 @@ class BookTools:
         index = await run_in_threadpool(self._service.qa.open, asked.book_id)
         limit = before_offset(asked.before, index.characters)
         return index, index.characters if limit is None else min(limit, index.characters)
-
-
-def _headed_before(index: BookIndex, limit: int) -> list[Chapter]:
-    # A title is told whole: one that the limit cuts is not told.
-    return [one for one in index.chapters if one.start + len(one.title) <= limit]
 
 
 def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]:
@@ -193,7 +188,7 @@ def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]
     if asked.start is not None or asked.end is not None:
         raise BadRequest("chapter", "give a chapter, or start and end, not both")
     named = " ".join(asked.chapter.split()).casefold()
-    readable = _headed_before(index, limit)
+    readable = chapters_until(index, limit)
     for chapter in readable:
         if " ".join(chapter.title.split()).casefold() == named:
             return chapter.start, chapter.end

@@ -1,4 +1,4 @@
-"""``storyqa books``, ``show``, ``characters``, ``remove``, ``verify``: what is in the store, whole or not."""
+"""``storyqa books``, ``show``, ``remove``, ``verify``: what is in the store, whole or not."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, Before, BookId, Store
+from service.commands.options import AsJson, BookId, Store
 from terminal.output import console, counted, print_json, size
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.manifest import Manifest
-    from service.book_schemas import CharacterOut
 
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
@@ -85,46 +84,6 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
         out.print(
             f"  {100 * chapter.start / book.characters:3.0f} %  {chapter.title}", markup=False, soft_wrap=True
         )
-
-
-def characters(book_id: BookId, before: Before = None, store: Store = None, as_json: AsJson = False) -> None:
-    """List who is in a book: name, other names, how often they are named, and where first."""
-    with ProgressBars("looking for names"):
-        from answering.ask import before_offset
-        from indexing.characters import characters as found_in
-        from indexing.characters import find_names
-        from indexing.store import IndexStore
-        from service.book_schemas import CharacterOut
-        from service.settings import load_settings
-
-        settings = load_settings(store)
-        shelf = IndexStore(settings.store)
-        index = shelf.open(shelf.full_id(book_id))
-        offset = before_offset(before, index.characters)
-        names = find_names(index.book, settings.cache)
-        found = [CharacterOut.of(one, index) for one in found_in(index.book.text, names, offset)]
-    if as_json:
-        print_json([one.model_dump() for one in found])
-    elif found:
-        _print_characters(found)
-    else:
-        console().print("nobody is named")
-
-
-def _print_characters(found: Sequence[CharacterOut]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    table.add_column("name", overflow="fold")
-    table.add_column("also", overflow="fold")
-    table.add_column("named", justify="right")
-    table.add_column("first", justify="right")
-    table.add_column("chapter", overflow="fold")
-    for one in found:
-        also, chapter = Text(", ".join(one.aliases)), Text(one.chapter or "")
-        table.add_row(Text(one.name), also, f"{one.count:,}", f"{one.percent:.1f} %", chapter)
-    console().print(table)
 
 
 def remove(
