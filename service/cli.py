@@ -120,6 +120,7 @@ for _command in (
     questions.ask,
     overviews.characters,
     overviews.who,
+    overviews.recap,
     listing.readers,
     listing.retrievers,
     serving.serve,

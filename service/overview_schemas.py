@@ -44,3 +44,24 @@ class ProfileOut(BaseModel):
     aliases: list[str] = Field(description="Their other names, the most frequent first.")
     count: int = Field(description="How many places name them.")
     sentences: list[QuoteOut] = Field(description="Those that tell most of them, in story order.")
+
+
+class ChapterRecapOut(BaseModel):
+    """A chapter, or a part of a long one, in its most telling sentences."""
+
+    model_config = example({"chapter": "I. The Bell", "start": 2790, "end": 9102, "sentences": [_QUOTE]})
+
+    chapter: str | None = Field(description="Null where no chapter is marked.")
+    start: int
+    end: int
+    sentences: list[QuoteOut] = Field(description="In story order.")
+
+
+class RecapOut(BaseModel):
+    """What has happened so far, in the book's own sentences."""
+
+    model_config = example(
+        {"chapters": [{"chapter": "I. The Bell", "start": 2790, "end": 9102, "sentences": [_QUOTE]}]}
+    )
+
+    chapters: list[ChapterRecapOut]

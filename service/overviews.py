@@ -1,4 +1,4 @@
-"""What can be told of a book without a question: who is in it, and who somebody is, as far as it was read."""
+"""What can be told of a book without a question: who is in it, who somebody is, what has happened."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from fastapi.concurrency import run_in_threadpool
 
 from answering.ask import BadRequest, before_offset
 from answering.book_qa import BookQA
-from answering.profiles import SENTENCES, profile
+from answering.profiles import SENTENCES as PROFILE_SENTENCES
+from answering.profiles import profile
+from answering.recaps import SENTENCES as RECAP_SENTENCES
+from answering.recaps import recap
 from indexing.characters import characters, find_names, known_names, names_until
 from indexing.index import BookIndex
 from indexing.tagged_book import Name
 from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
-from service.overview_schemas import ProfileOut
+from service.overview_schemas import ChapterRecapOut, ProfileOut, RecapOut
 
 
 class Overviews:
@@ -45,7 +48,7 @@ class Overviews:
         book_id: str,
         name: str,
         before: int | str | None,
-        k: int = SENTENCES,
+        k: int = PROFILE_SENTENCES,
         field: str = "query/before",
     ) -> ProfileOut:
         """Who somebody is; raises ``UnknownCharacter`` and ``MissingTagger`` too."""
@@ -53,6 +56,18 @@ class Overviews:
         names = await self._names(index, limit)
         async with self._batcher.deadline():
             return ProfileOut.model_validate(await self._batcher.run(profile, index, names, name, limit, k))
+
+    async def recap(
+        self,
+        book_id: str,
+        before: int | str | None,
+        sentences: int = RECAP_SENTENCES,
+        field: str = "query/before",
+    ) -> RecapOut:
+        """What has happened, chapter by chapter."""
+        index, limit = await self.opened(book_id, before, field)
+        found = await run_in_threadpool(recap, index, limit, sentences)
+        return RecapOut(chapters=[ChapterRecapOut.model_validate(one) for one in found])
 
     async def opened(self, book_id: str, before: int | str | None, field: str) -> tuple[BookIndex, int]:
         """The book, and the character that nothing may be told from on."""

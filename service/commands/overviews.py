@@ -1,4 +1,4 @@
-"""``storyqa characters`` and ``who``: what can be told of a book without a question."""
+"""``storyqa characters``, ``who`` and ``recap``: what can be told of a book without a question."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from indexing.index import BookIndex
     from indexing.tagged_book import Name
     from service.book_schemas import CharacterOut
+    from service.settings import Settings
 
 
 def characters(book_id: BookId, before: Before = None, store: Store = None, as_json: AsJson = False) -> None:
@@ -60,19 +61,60 @@ def who(
         out.print(line)
 
 
-def _named(book_id: str, before: str | None, store: Path | None) -> tuple[BookIndex, int, list[Name]]:
-    """The book, as far as it has been read, and the names up to there."""
-    from answering.ask import before_offset
-    from indexing.characters import find_names, names_until
-    from indexing.store import IndexStore
+def recap(
+    book_id: BookId,
+    before: Before = None,
+    sentences: Annotated[
+        int, typer.Option("--sentences", help="At most so many of each chapter.", min=1, max=10)
+    ] = 2,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what has happened so far: the most telling sentences of each chapter, each with its place."""
+    with ProgressBars("reading"):
+        from answering.recaps import recap as recap_of
+        from service.overview_schemas import ChapterRecapOut, RecapOut
+        from service.terminal_views import quote_lines
+
+        index, limit = _opened(book_id, before, _settings(store))
+        found = recap_of(index, limit, sentences)
+    if as_json:
+        parts = [ChapterRecapOut.model_validate(one) for one in found]
+        print_json(RecapOut(chapters=parts).model_dump())
+        return
+    out = console()
+    if not found:
+        out.print("nothing has happened yet")
+    for part in found:
+        for line in quote_lines(part.sentences):
+            out.print(line)
+
+
+def _settings(store: Path | None) -> Settings:
     from service.settings import load_settings
 
-    settings = load_settings(store)
+    return load_settings(store)
+
+
+def _opened(book_id: str, before: str | None, settings: Settings) -> tuple[BookIndex, int]:
+    """The book, and the character that nothing may be told from on."""
+    from answering.ask import before_offset
+    from indexing.store import IndexStore
+
     shelf = IndexStore(settings.store)
     index = shelf.open(shelf.full_id(book_id))
     limit = before_offset(before, index.characters)
-    names = names_until(index.book, find_names(index.book, settings.cache), limit)
-    return index, index.characters if limit is None else min(limit, index.characters), names
+    return index, index.characters if limit is None else min(limit, index.characters)
+
+
+def _named(book_id: str, before: str | None, store: Path | None) -> tuple[BookIndex, int, list[Name]]:
+    """The same, and the names up to there."""
+    from indexing.characters import find_names, names_until
+
+    settings = _settings(store)
+    index, limit = _opened(book_id, before, settings)
+    names = find_names(index.book, settings.cache)
+    return index, limit, names_until(index.book, names, None if limit == index.characters else limit)
 
 
 def _print_characters(found: Sequence[CharacterOut]) -> None:
