@@ -146,7 +146,7 @@ class CharacterOut(PlaceOut):
             "count": 3,
             **_PLACE,
             "last": _PLACE | {"start": 9310, "end": 9316, "page": "31", "percent": 19.1},
-            "places": [2805, 2970, 9310],
+            "places": [[2805, 2811], [2970, 2976], [9310, 9316]],
         }
     )
 
@@ -154,7 +154,7 @@ class CharacterOut(PlaceOut):
     aliases: list[str] = Field(description="Their other names, the most frequent first.")
     count: int = Field(description="How many places name them.")
     last: PlaceOut = Field(description="The last place that names them.")
-    places: list[int] = Field(description="Where each place that names them begins, in story order.")
+    places: list[tuple[int, int]] = Field(description="The bounds of each place, in story order.")
 
     @classmethod
     def named(cls, character: Character, index: BookIndex, limit: int) -> CharacterOut:
@@ -166,7 +166,7 @@ class CharacterOut(PlaceOut):
             count=len(character.places),
             **first.model_dump(),
             last=PlaceOut.of(*character.places[-1], index, limit),
-            places=[start for start, _ in character.places],
+            places=list(character.places),
         )
 
 
