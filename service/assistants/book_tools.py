@@ -9,13 +9,15 @@ from typing import Any
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field, StrictInt
 
-from answering.ask import BadRequest, before_offset
+from answering import profiles, recaps
+from answering.ask import BadRequest
 from answering.citing import chapter_at
 from answering.quotes import chapters_until
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
 from service.json_bodies import RequestBody
+from service.overview_schemas import ProfileOut, RecapOut
 from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
 
 LONGEST_READ = 20_000  # characters: an assistant has to hold them all
@@ -42,6 +44,26 @@ class ReadRequest(BookRequest):
         default=None, ge=0, description="The first character; the book's first if left out."
     )
     end: StrictInt | None = Field(default=None, ge=1, description="One past the last.")
+
+
+class WhoRequest(BookRequest):
+    """A person of a book."""
+
+    name: str = Field(min_length=1, max_length=200, description="Any name that the book has for them.")
+    k: int = Field(
+        default=profiles.SENTENCES, ge=1, le=profiles.MOST_SENTENCES, description="At most so many sentences."
+    )
+
+
+class RecapRequest(BookRequest):
+    """What has happened in a book."""
+
+    sentences: int = Field(
+        default=recaps.SENTENCES,
+        ge=1,
+        le=recaps.MOST_SENTENCES,
+        description="At most so many of each chapter.",
+    )
 
 
 class BookList(BaseModel):
@@ -105,6 +127,22 @@ def tools_of(service: Service) -> dict[str, Tool]:
                 ReadOut,
                 tools.read,
             ),
+            Tool(
+                "who",
+                "Tell who somebody is, so far: the book's sentences that introduce and describe them, with "
+                f"their places. A name that nobody has, or several have, is refused. {limit}",
+                WhoRequest,
+                ProfileOut,
+                tools.who,
+            ),
+            Tool(
+                "recap",
+                "Tell what has happened, so far: the most telling sentences of each chapter, with their "
+                f"places. {limit}",
+                RecapRequest,
+                RecapOut,
+                tools.recap,
+            ),
         )
     }
 
@@ -122,7 +160,7 @@ class BookTools:
 
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         chapters = [
             ChapterOut(title=one.title, start=one.start, end=min(one.end, limit))
             for one in chapters_until(index, limit)
@@ -139,7 +177,7 @@ class BookTools:
 
     async def read(self, asked: ReadRequest) -> ReadOut:
         """The text up to the limit, however far more was asked for."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         start, end = _bounds(asked, index, limit)
         last = min(end, limit, start + LONGEST_READ)
         return ReadOut(
@@ -150,9 +188,17 @@ class BookTools:
             next_start=last if last < min(end, limit) else None,
         )
 
+    async def who(self, asked: WhoRequest) -> ProfileOut:
+        """As ``GET /books/{id}/who``."""
+        return await self._service.overviews.who(asked.book_id, asked.name, asked.before, asked.k, "before")
+
+    async def recap(self, asked: RecapRequest) -> RecapOut:
+        """As ``GET /books/{id}/recap``."""
+        return await self._service.overviews.recap(asked.book_id, asked.before, asked.sentences, "before")
+
     async def passage(self, asked: BookRequest, number: int) -> ReadOut:
         """The whole passage of that number, where it lies before the limit."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         readable = [one for one in index.passages if one.end <= limit]
         if not 0 <= number < len(readable):
             raise BadRequest(
@@ -167,12 +213,6 @@ class BookTools:
             chapter=chapter_at(chapters_until(index, limit), passage.start),
             next_start=None,
         )
-
-    async def _opened(self, asked: BookRequest) -> tuple[BookIndex, int]:
-        """The book, and the character that nothing may be told from on."""
-        index = await run_in_threadpool(self._service.qa.open, asked.book_id)
-        limit = before_offset(asked.before, index.characters)
-        return index, index.characters if limit is None else min(limit, index.characters)
 
 
 def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]:
