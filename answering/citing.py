@@ -69,6 +69,7 @@ class PassageRead:
     end: int
     score: float
     chapter: str | None
+    page: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,7 @@ def passages_read(index: BookIndex, hits: Sequence[Hit]) -> tuple[PassageRead, .
             end=hit.passage.end,
             score=float(hit.score),
             chapter=chapter_at(index.chapters, hit.passage.start),
+            page=page_at(index.manifest.pages, hit.passage.start),
         )
         for hit in hits
     )

@@ -20,6 +20,9 @@ SENTENCES = 3
 MOST_SENTENCES = 10
 MOST_READ = 96  # sentences that the cross-encoder reads
 FIRST_READ = 32  # of these so many that name somebody first
+FIRST_BONUS = (
+    5.0  # for who comes in is introduced; chosen on half A of NarrativeQA valid, by benchmarks/who.py
+)
 LONGEST_SPAN = 30  # tokens of a description within a sentence
 LONGEST_QUOTE = 600  # characters: a longer sentence is none, but a list or a page without full stops
 
@@ -62,7 +65,8 @@ def descriptions(text: str, person: Character, k: int, encoder: CrossEncoder) ->
 
     A sentence that names them scores r + s for the question "Who is NAME?": r is the relevance of the
     sentence by itself, s the score of the best answer inside it where it is read between its neighbours.
-    Those chosen are unlike each other (``retrieval.diversity``). The first that names them is always read.
+    The first that names them is always read, and is worth ``FIRST_BONUS`` more. Those chosen are unlike each
+    other (``retrieval.diversity``).
     """
     sentences = _worth_reading(text, person)
     if not sentences:
@@ -76,6 +80,7 @@ def descriptions(text: str, person: Character, k: int, encoder: CrossEncoder) ->
         by_itself.relevance + _best_span(read, start - first, end - first)
         for by_itself, read, (start, end), (first, _) in zip(alone, within, sentences, contexts, strict=True)
     ]
+    scores[0] += FIRST_BONUS
     ignored = {word for key in person.keys for part in key for word in words(part)}
     bags = [[word for word in words(text[start:end]) if word not in ignored] for start, end in sentences]
     chosen = maximal_marginal_relevance(scores, word_similarity(bags), k)

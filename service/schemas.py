@@ -31,7 +31,14 @@ _EVIDENCE = {
     "sentence_start": 10385,
     "sentence_end": 10436,
 }
-_PASSAGE = {"number": 9, "start": 9801, "end": 10922, "score": 11.37, "chapter": "III. The Bell Rope"}
+_PASSAGE = {
+    "number": 9,
+    "start": 9801,
+    "end": 10922,
+    "score": 11.37,
+    "chapter": "III. The Bell Rope",
+    "page": "35",
+}
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
 _CANDIDATE = {
     "text": "under the stone",
@@ -146,6 +153,7 @@ class PassageOut(BaseModel):
     end: int
     score: float = Field(description="Comparable within one result list only.")
     chapter: str | None
+    page: str | None = Field(None, description="The printed number of the page it begins on.")
 
 
 class AnswerResponse(BaseModel):
@@ -224,6 +232,7 @@ class SearchResponse(BaseModel):
                     end=hit.end,
                     score=hit.score,
                     chapter=hit.chapter,
+                    page=hit.page,
                     text=found.index.text(hit.start, hit.end),
                 )
                 for hit in passages_read(found.index, found.hits)

@@ -134,7 +134,7 @@ def hits_table(found: Found) -> Table:
             f"{hit.score:.3f}",
             str(hit.number),
             f"{hit.start:,} to {hit.end:,}",
-            Text(_one_line(hit.chapter or "")),
+            Text(_one_line(" · ".join(filter(None, (hit.chapter, hit.page and f"page {hit.page}"))))),
             Text(text[:300] + ("…" if len(text) > 300 else "")),
         )
     return table

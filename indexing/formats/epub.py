@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from indexing.book import Page
 from indexing.errors import SourceError
 from indexing.formats.archive import Archive, first_text, listed, text_of
 from indexing.formats.html import read_page
 from indexing.formats.markup import Block, Document, Mark, MarkedText, join
 
 _MOST_ENTRIES = 10_000  # of a table of contents
+_MOST_PAGES = 20_000
+_LONGEST_LABEL = 20  # characters of a page's
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _NCX = "application/x-dtbncx+xml"
 
@@ -47,8 +51,10 @@ def read_epub(data: bytes, name: str) -> Document:
         number = numbers[path] = len(numbers)
         blocks += _document(archive, path, number)
     content = join(blocks)
-    contents = _contents(archive, package, folder, items, numbers, content)
-    return Document(content, first_text(package.iter("title")), _authors(package), contents)
+    navigation = _navigation_file(archive, package, folder, items)
+    contents = _contents(navigation, numbers, content)
+    title = first_text(package.iter("title"))
+    return Document(content, title, _authors(package), contents, _page_list(navigation, numbers, content))
 
 
 def _authors(package: Any) -> str | None:
@@ -69,7 +75,11 @@ def _document(archive: Archive, path: str, number: int) -> list[Block]:
     """The blocks of one document, their anchors made ``number#id`` and the first block's also ``number#``."""
     page = read_page(archive.read(path), f"{path} in {archive.name}")
     blocks = [
-        replace(block, anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors))
+        replace(
+            block,
+            anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors),
+            inside=tuple((f"{number}#{anchor}", count) for anchor, count in block.inside),
+        )
         for block in page.blocks
     ]
     if blocks:
@@ -81,60 +91,92 @@ def _is_navigation(item: Any) -> bool:
     return "nav" in (item.get("properties") or "").split()
 
 
-def _contents(
-    archive: Archive,
-    package: Any,
-    folder: str,
-    items: dict[str, Any],
-    numbers: dict[str, int],
-    content: MarkedText,
-) -> tuple[Mark, ...]:
-    """The table of contents, EPUB 3's navigation document or EPUB 2's NCX, as marks in the text."""
+@dataclass(frozen=True, slots=True)
+class _Navigation:
+    """EPUB 3's navigation document or EPUB 2's NCX, and the folder that what it names is in."""
+
+    root: Any
+    folder: str
+
+
+def _navigation_file(
+    archive: Archive, package: Any, folder: str, items: dict[str, Any]
+) -> _Navigation | None:
     spine = package.find(".//spine")
     ncx = items.get(spine.get("toc")) if spine is not None else None
+    found = None
     for item in items.values():
         if _is_navigation(item):
-            path = _resolve(folder, item.get("href"))
-            entries = _navigation(archive.tree(path)) if path in archive.members else []
+            found = item
             break
         if ncx is None and item.get("media-type") == _NCX:
             ncx = item
-    else:
-        path = _resolve(folder, ncx.get("href")) if ncx is not None else ""
-        entries = _ncx(archive.tree(path)) if path in archive.members else []
+    found = ncx if found is None else found
+    path = "" if found is None else _resolve(folder, found.get("href"))
+    return _Navigation(archive.tree(path), posixpath.dirname(path)) if path in archive.members else None
+
+
+def _contents(
+    navigation: _Navigation | None, numbers: dict[str, int], content: MarkedText
+) -> tuple[Mark, ...]:
+    """The table of contents as marks in the text."""
+    if navigation is None:
+        return ()
+    entries = _links(navigation.root, "toc") or _points(navigation.root, "navPoint")
     ends = {mark.start: mark.end for mark in content.marks}
     marks: dict[int, Mark] = {}
     for depth, label, href in entries[:_MOST_ENTRIES]:
-        document, _, anchor = href.partition("#")
-        target = _resolve(posixpath.dirname(path), document)
-        number = numbers.get(target)
-        start = content.anchors.get(f"{number}#{unquote(anchor)}")
-        if start is None:
-            start = content.anchors.get(f"{number}#")
+        start = _place(href, navigation, numbers, content.anchors)
         if start is not None and label and start not in marks:
             marks[start] = Mark(start, ends.get(start, start), depth, label)
     return tuple(sorted(marks.values(), key=lambda mark: mark.start))
 
 
-def _navigation(root: Any) -> list[tuple[int, str, str]]:
-    """``(depth, label, href)`` of each entry of the table of contents of a navigation document."""
-    navs = list(root.iter("nav"))
-    toc = next((nav for nav in navs if any(value == "toc" for value in nav.attrib.values())), None)
-    if toc is None:
+def _page_list(
+    navigation: _Navigation | None, numbers: dict[str, int], content: MarkedText
+) -> tuple[Page, ...]:
+    """The printed pages, of those that the book has a list of, from the first that is named."""
+    if navigation is None:
+        return ()
+    entries = _links(navigation.root, "page-list") or _points(navigation.root, "pageTarget")
+    anchors = {**content.anchors, **content.inside}
+    pages: dict[int, Page] = {}
+    for _, label, href in entries[:_MOST_PAGES]:
+        start = _place(href, navigation, numbers, anchors)
+        if start is not None and label:
+            pages[start] = Page(label[:_LONGEST_LABEL], start)  # the last of those that begin at one place
+    return tuple(pages[start] for start in sorted(pages))
+
+
+def _place(
+    href: str, navigation: _Navigation, numbers: dict[str, int], anchors: Mapping[str, int]
+) -> int | None:
+    """Where a link leads to in the text; the beginning of its document where that has no such anchor."""
+    document, _, anchor = href.partition("#")
+    number = numbers.get(_resolve(navigation.folder, document))
+    start = anchors.get(f"{number}#{unquote(anchor)}")
+    return anchors.get(f"{number}#") if start is None else start
+
+
+def _links(root: Any, kind: str) -> list[tuple[int, str, str]]:
+    """``(depth, label, href)`` of each entry of the list of that kind in a navigation document."""
+    nav = next((nav for nav in root.iter("nav") if any(value == kind for value in nav.attrib.values())), None)
+    if nav is None:
         return []
     return [
         (sum(1 for _ in link.iterancestors("ol")), text_of(link), link.get("href"))
-        for link in toc.iter("a")
+        for link in nav.iter("a")
         if link.get("href")
     ]
 
 
-def _ncx(root: Any) -> list[tuple[int, str, str]]:
+def _points(root: Any, name: str) -> list[tuple[int, str, str]]:
+    """The same of an NCX, whose entries are elements of that name."""
     entries = []
-    for point in root.iter("navPoint"):
+    for point in root.iter(name):
         label, target = point.find("navLabel"), point.find("content")
         if label is not None and target is not None and target.get("src"):
-            depth = 1 + sum(1 for _ in point.iterancestors("navPoint"))
+            depth = 1 + sum(1 for _ in point.iterancestors(name))
             entries.append((depth, text_of(label), target.get("src")))
     return entries
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, StrictInt
 
 from answering import profiles, recaps
 from answering.ask import BadRequest
-from answering.citing import chapter_at
+from answering.citing import chapter_at, page_at
 from answering.quotes import chapters_until
 from indexing.index import BookIndex
 from service.answering_service import Service
@@ -82,6 +82,7 @@ class ReadOut(TextOut):
     """A stretch of a book."""
 
     chapter: str | None = Field(description="The chapter it begins in; null where none is marked.")
+    page: str | None = Field(None, description="The printed number of the page it begins on.")
     next_start: int | None = Field(description="Where to read on; null at the end of what was asked for.")
 
 
@@ -185,6 +186,7 @@ class BookTools:
             end=last,
             text=index.text(start, last),
             chapter=chapter_at(chapters_until(index, limit), start),
+            page=page_at(index.manifest.pages, start),
             next_start=last if last < min(end, limit) else None,
         )
 
@@ -211,6 +213,7 @@ class BookTools:
             end=passage.end,
             text=index.text(passage.start, passage.end),
             chapter=chapter_at(chapters_until(index, limit), passage.start),
+            page=page_at(index.manifest.pages, passage.start),
             next_start=None,
         )
 
