@@ -50,6 +50,8 @@ def recap(index: BookIndex, before: int | None, sentences: int = SENTENCES) -> l
     text = index.text(0, limit)
     found = []
     for title, start, end in _stretches(index, text):
+        if any(one.start <= start < one.end for one in index.manifest.left_out):
+            continue
         told = tuple(
             quote(index, first, last, limit, score)
             for first, last, score in sorted(telling_sentences(text[:end], start, sentences))

@@ -56,11 +56,14 @@ def known_names(book: Book, cache: Path) -> list[Name] | None:
 def names_until(book: Book, names: Sequence[Name], before: int | None) -> list[Name]:
     """Those of the book's ``names`` that end before ``before``, as if the book ended there.
 
+    None of what is left out of the book's search: an author of a review is nobody in the story.
+
     The sentence that ``before`` stands in is tagged anew as far as it goes: what somebody is taken for must
     not depend on what its rest says. Raises as ``find_names``.
     """
+    names = [name for name in names if not any(one.start <= name.start < one.end for one in book.left_out)]
     if before is None:
-        return list(names)
+        return names
     first = max(0, before - _REACH)
     spans = [span for span in sentence_spans(book.text[first:before]) if _has_letter(book.text, first, span)]
     if not spans:

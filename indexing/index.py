@@ -131,6 +131,8 @@ class BookIndex:
             manifest.chapters,
             manifest.author,
             manifest.pages,
+            manifest.language,
+            manifest.left_out,
         )
 
     @cached_property

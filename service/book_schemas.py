@@ -35,6 +35,15 @@ class ChapterOut(BaseModel):
     end: int
 
 
+class LeftOutOut(BaseModel):
+    """A part around the story, such as a licence, reviews or a list of contents."""
+
+    model_config = example({"start": 0, "end": 1204})
+
+    start: int
+    end: int
+
+
 class BookOut(BaseModel):
     """A book in the store."""
 
@@ -43,6 +52,7 @@ class BookOut(BaseModel):
     id: str
     title: str
     author: str | None = Field(None, description="Null where the file names nobody.")
+    language: str | None = Field(None, description="As the file states it, such as `en-GB`; else null.")
     source: str = Field(description="Where it was read from.")
     version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
     characters: int = Field(description="The length of its text in Unicode code points.")
@@ -73,6 +83,7 @@ class BookDetails(BookOut):
     )
 
     chapters: list[ChapterOut]
+    left_out: list[LeftOutOut] = Field([], description="What can be read but is not searched, in order.")
     words_per_passage: int
     overlap: int = Field(description="Words that neighbouring passages share.")
     encoder: str
@@ -90,6 +101,7 @@ class BookDetails(BookOut):
                 ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
                 for chapter in manifest.chapters
             ],
+            left_out=[LeftOutOut(start=one.start, end=one.end) for one in manifest.left_out],
             words_per_passage=manifest.settings.words,
             overlap=manifest.settings.overlap,
             encoder=manifest.settings.encoder,
@@ -105,6 +117,7 @@ def _card(manifest: Manifest) -> dict[str, Any]:
         "id": manifest.id,
         "title": manifest.title,
         "author": manifest.author,
+        "language": manifest.language,
         "source": manifest.source,
         "version": manifest.version,
         "characters": manifest.counts.characters,

@@ -87,6 +87,6 @@ class Overviews:
 
         names = await run_in_threadpool(known_names, index.book, self._cache)
         if names is not None and limit == index.characters:
-            return names
+            return names_until(index.book, names, None)
         async with self._tagging:  # waiting takes no thread from other calls
             return await run_in_threadpool(found)

@@ -160,7 +160,7 @@ def test_a_passage_is_a_resource_with_its_place(http: httpx.Client) -> None:
 
     [content] = connected(f"{http.base_url}/mcp", read).contents
     assert content.text == hit["text"] == TEXT[hit["start"] : hit["end"]]
-    assert content.meta == {name: hit[name] for name in ("start", "end", "chapter", "page")}
+    assert content.meta == {name: hit[name] for name in ("start", "end", "chapter")}  # and no page
 
 
 @pytest.mark.parametrize(

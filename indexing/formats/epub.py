@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from indexing.book import Page
+from indexing.book import LeftOut, Page
 from indexing.errors import SourceError
+from indexing.formats.apparatus import is_apparatus
 from indexing.formats.archive import Archive, first_text, listed, text_of
 from indexing.formats.html import read_page
 from indexing.formats.markup import Block, Document, Mark, MarkedText, join
 
 _MOST_ENTRIES = 10_000  # of a table of contents
 _MOST_PAGES = 20_000
+_HEAD = 8192  # bytes of a document in which it says what it is
+_KIND = re.compile(rb"<(?:body|section)\b[^<>]*\bepub:type\s*=\s*[\"']([^\"'<>]{0,200})")
 _LONGEST_LABEL = 20  # characters of a page's
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _NCX = "application/x-dtbncx+xml"
@@ -36,6 +40,7 @@ def read_epub(data: bytes, name: str) -> Document:
     folder = posixpath.dirname(package_path)
     items = {item.get("id"): item for item in package.iter("item") if item.get("id") and item.get("href")}
     encrypted = _encrypted(archive)
+    kinds = _guide(package, folder)
     blocks: list[Block] = []
     numbers: dict[str, int] = {}  # of the documents, in the order of the book
     linear = (each.get("idref") for each in package.iter("itemref") if each.get("linear") != "no")
@@ -49,12 +54,25 @@ def read_epub(data: bytes, name: str) -> Document:
         if path in encrypted:
             raise SourceError(f"{name} is protected (DRM); wanted an EPUB without protection")
         number = numbers[path] = len(numbers)
-        blocks += _document(archive, path, number)
+        of_document, kind = _document(archive, path, number)
+        blocks += of_document
+        kinds.setdefault(path, []).extend(kind)
     content = join(blocks)
     navigation = _navigation_file(archive, package, folder, items)
     contents = _contents(navigation, numbers, content)
     title = first_text(package.iter("title"))
-    return Document(content, title, _authors(package), contents, _page_list(navigation, numbers, content))
+    if navigation is not None:
+        for name, href in _landmarks(navigation.root):
+            kinds.setdefault(_resolve(navigation.folder, href.partition("#")[0]), []).append(name)
+    return Document(
+        content,
+        title,
+        _authors(package),
+        contents,
+        _page_list(navigation, numbers, content),
+        first_text(package.iter("language")),
+        tuple(_apparatus(kinds, numbers, content, contents)),
+    )
 
 
 def _authors(package: Any) -> str | None:
@@ -71,9 +89,42 @@ def _authors(package: Any) -> str | None:
     )
 
 
-def _document(archive: Archive, path: str, number: int) -> list[Block]:
-    """The blocks of one document, their anchors made ``number#id`` and the first block's also ``number#``."""
-    page = read_page(archive.read(path), f"{path} in {archive.name}")
+def _guide(package: Any, folder: str) -> dict[str, list[str]]:
+    """By the paths of documents what EPUB 2's guide says of them; it speaks of documents, not of places."""
+    kinds: dict[str, list[str]] = {}
+    for one in package.iter("reference"):
+        if one.get("href") and one.get("type"):
+            path = _resolve(folder, one.get("href").partition("#")[0])
+            kinds.setdefault(path, []).append(one.get("type").lower())
+    return kinds
+
+
+def _apparatus(
+    kinds: Mapping[str, Sequence[str]], numbers: dict[str, int], content: MarkedText, contents: Sequence[Mark]
+) -> Iterator[LeftOut]:
+    """The documents that are not the story, by their kinds, entries in the contents or headings."""
+    places = ((number, content.anchors.get(f"{number}#")) for number in numbers.values())
+    begins = {number: start for number, start in places if start is not None}
+    after = [*begins.values(), len(content.text) + 2][1:]
+    ends = dict(zip(begins, after, strict=False))  # none begins in a book without text
+    listed_at = {mark.start: mark.label for mark in contents}
+    headed_at = {mark.start: mark.label for mark in content.marks}
+    for path, number in numbers.items():
+        if number in begins:
+            start = begins[number]
+            title = listed_at.get(start) or headed_at.get(start)
+            if is_apparatus(kinds.get(path, ()), title):
+                yield LeftOut(start, ends[number] - 2)
+
+
+def _document(archive: Archive, path: str, number: int) -> tuple[list[Block], list[str]]:
+    """The blocks of one document, and what kind it says it is.
+
+    Anchors are made ``number#id``, and the first block's is also ``number#``.
+    """
+    data = archive.read(path)
+    page = read_page(data, f"{path} in {archive.name}")
+    kind = _KIND.search(data[:_HEAD])
     blocks = [
         replace(
             block,
@@ -84,7 +135,7 @@ def _document(archive: Archive, path: str, number: int) -> list[Block]:
     ]
     if blocks:
         blocks[0] = replace(blocks[0], anchors=(f"{number}#", *blocks[0].anchors))
-    return blocks
+    return blocks, [] if kind is None else kind[1].decode("ascii", "replace").lower().split()
 
 
 def _is_navigation(item: Any) -> bool:
@@ -167,6 +218,18 @@ def _links(root: Any, kind: str) -> list[tuple[int, str, str]]:
         (sum(1 for _ in link.iterancestors("ol")), text_of(link), link.get("href"))
         for link in nav.iter("a")
         if link.get("href")
+    ]
+
+
+def _landmarks(root: Any) -> list[tuple[str, str]]:
+    """``(kind, href)`` of what a navigation document says of the parts of the book."""
+    nav = next((nav for nav in root.iter("nav") if "landmarks" in nav.attrib.values()), None)
+    links = [] if nav is None else nav.iter("a")
+    return [
+        (kind, link.get("href"))
+        for link in links
+        if link.get("href")
+        for kind in (link.get("type") or link.get("epub:type") or "").lower().split()
     ]
 
 

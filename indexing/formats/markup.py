@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from indexing.book import Chapter, Page
+from indexing.book import Chapter, LeftOut, Page
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import named_headings
 from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
@@ -67,13 +67,16 @@ class MarkedText:
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a file of any format holds: its text with its headings (``content.marks``), what it states of
-    title and author, its table of contents, if it has one beside the headings, and its printed pages."""
+    title, author and language, its table of contents, if it has one beside the headings, its printed pages,
+    and what of it is not the story."""
 
     content: MarkedText
     title: str | None = None
     author: str | None = None
     contents: tuple[Mark, ...] = ()
     pages: tuple[Page, ...] = ()
+    language: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def paragraph(text: str, level: int = 0) -> list[Block]:

@@ -14,6 +14,7 @@ from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.manifest import Manifest
+    from service.book_schemas import BookDetails
 
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
@@ -70,12 +71,14 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
                 ("id", book.id),
                 ("title", book.title),
                 *([("author", book.author)] if book.author else []),
+                *([("language", book.language)] if book.language else []),
                 ("source", book.source),
                 ("words", f"{book.words:,} ({book.characters:,} characters, {book.terms:,} distinct)"),
                 ("passages", f"{book.passages:,} of {book.words_per_passage} words, overlap {book.overlap}"),
                 ("vectors", f"{book.windows:,} windows, encoder {book.encoder}"),
                 ("version", f"{book.version}, built {book.built_at}"),
                 ("on disk", size(book.bytes)),
+                *([("not searched", _shares(book))] if book.left_out else []),
                 ("chapters", f"{len(book.chapters)}"),
             ]
         )
@@ -84,6 +87,14 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
         out.print(
             f"  {100 * chapter.start / book.characters:3.0f} %  {chapter.title}", markup=False, soft_wrap=True
         )
+
+
+def _shares(book: BookDetails) -> str:
+    """Which parts are not searched, as shares of the book."""
+    return ", ".join(
+        f"{100 * one.start / book.characters:.1f} to {100 * one.end / book.characters:.1f} %"
+        for one in book.left_out
+    )
 
 
 def remove(
