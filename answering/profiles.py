@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from answering.quotes import Quote, paragraph_around, quote, sentences_at
+from answering.quotes import Quote, paragraph_around, quote, sentences_at, story_text
 from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
 from indexing.character_lookup import find_character
 from indexing.characters import Character
@@ -53,7 +53,7 @@ def profile(
     ``names`` are the book's that end before it. Raises ``UnknownCharacter`` and ``ModelError``.
     """
     limit = index.characters if before is None else min(before, index.characters)
-    text = index.text(0, limit)
+    text = story_text(index, limit)
     found = find_character(text, names, asked)
     told = descriptions(text, found, k, load_crossencoder())
     sentences = tuple(quote(index, start, end, limit, score) for start, end, score in sorted(told))

@@ -49,6 +49,16 @@ def quote(index: BookIndex, start: int, end: int, limit: int, score: float) -> Q
     )
 
 
+def story_text(index: BookIndex, limit: int) -> str:
+    """``book.text[:limit]``, every offset as in the book, with nothing where it is left out of search."""
+    text = index.text(0, limit)
+    for one in index.manifest.left_out:
+        if one.start < limit:
+            blank = "\n" * (min(one.end, limit) - one.start)
+            text = text[: one.start] + blank + text[one.end :]
+    return text
+
+
 def chapters_until(index: BookIndex, limit: int) -> list[Chapter]:
     """The chapters whose titles stand before ``limit``: one that the limit cuts is not told."""
     return [one for one in index.chapters if one.start + len(one.title) <= limit]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from answering.quotes import Quote, chapters_until, is_whole, quote
+from answering.quotes import Quote, chapters_until, is_whole, quote, story_text
 from indexing.index import BookIndex
 from retrieval.centrality import lexrank, tfidf
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
@@ -47,11 +47,9 @@ def recap(index: BookIndex, before: int | None, sentences: int = SENTENCES) -> l
     nobody is worth ``NAMELESS``.
     """
     limit = index.characters if before is None else min(before, index.characters)
-    text = index.text(0, limit)
+    text = story_text(index, limit)
     found = []
     for title, start, end in _stretches(index, text):
-        if any(one.start <= start < one.end for one in index.manifest.left_out):
-            continue
         told = tuple(
             quote(index, first, last, limit, score)
             for first, last, score in sorted(telling_sentences(text[:end], start, sentences))

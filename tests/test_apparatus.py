@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 from test_epub import PROSE, pack, package, page
 
+from answering.profiles import profile
+from answering.recaps import recap
 from indexing.book import Book, LeftOut
 from indexing.build import BuildSettings, build_book
+from indexing.characters import find_names, names_until
+from indexing.errors import UnknownCharacter
 from indexing.formats.apparatus import is_apparatus, left_out
 from indexing.formats.read import read_book
 from indexing.sources.fetch import Fetched
@@ -86,6 +90,21 @@ STORIES = ("Prologue", "Preface", "Epilogue", "Chapter 1", "The Index of Ships",
 NEITHER = ("Praise", "", "Also the Gull", "The Contents of the Box", "Books", "Cover Me", "About the Gull")
 AROUND = ("Copyright", "PRAISE FOR THE GULL", "Also by Anse Vell", "Table of Contents", "About the Author")
 BEHIND = ("Acknowledgments.", "An Excerpt from The Herring", "Excerpt", "The Full Project Gutenberg License")
+
+
+def test_nobody_is_told_of_by_it_and_nothing_recapped(tmp_path: Path, tiny_bert: Path) -> None:
+    reviews = "<h1>Praise for the Gull</h1><p>Wilm Orr has never read a better herring, he told us.</p>"
+    store = IndexStore(tmp_path)
+    book = read(epub(reviews))
+    build_book(book, BuildSettings(encoder=str(tiny_bert)), store)
+    index = store.open("gull")
+    names = names_until(index.book, find_names(index.book, tmp_path / "cache"), None)
+    assert all(not one.start <= name.start < one.end for name in names for one in book.left_out)
+    with pytest.raises(UnknownCharacter):
+        profile(index, names, "Wilm Orr", None)
+    told = [one.text for part in recap(index, None, 10) for one in part.sentences]
+    assert "The gull sat on the weir and watched the miller count his sacks." in told
+    assert not any("Orr" in one or "swam" in one for one in told)
 
 
 @pytest.mark.parametrize("title", [*AROUND, *BEHIND])

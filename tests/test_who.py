@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from indexing.build import BuildSettings, build_book
 from indexing.character_lookup import find_character
 from indexing.characters import characters, find_names, names_until
 from indexing.errors import UnknownCharacter
+from indexing.formats.read import read_book
 from indexing.index import BookIndex
+from indexing.sources.locate import find
 from indexing.store import IndexStore
 from retrieval.diversity import maximal_marginal_relevance
 from service.cli import run
@@ -173,3 +176,14 @@ def test_the_command_and_the_call_tell_the_same(
         wrong = problem(http.get(who, params={"name": "Mary", "before": "half"}), 422)
         assert wrong["errors"][0]["pointer"] == "query/before"
         assert problem(http.get("/books/fery/who", params={"name": "Mary"}), 404)["near"] == ["ferry"]
+
+
+def test_the_examples_in_the_docs_are_quoted_from_the_story_at_their_places() -> None:
+    [source] = find(str(sample_story()))
+    text = read_book(source).text
+    docs = (Path(__file__).parents[1] / "docs" / "who.md").read_text("utf-8")
+    examples = re.findall(r"^- (.+) \*\(.*, ([\d,]+) to ([\d,]+)\)\*$", docs, re.M)
+    assert docs.count("**, `--before ") == 10
+    assert len(examples) > 20
+    for quoted, start, end in examples:
+        assert quoted == " ".join(text[int(start.replace(",", "")) : int(end.replace(",", ""))].split())
