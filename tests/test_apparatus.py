@@ -92,6 +92,23 @@ AROUND = ("Copyright", "PRAISE FOR THE GULL", "Also by Anse Vell", "Table of Con
 BEHIND = ("Acknowledgments.", "An Excerpt from The Herring", "Excerpt", "The Full Project Gutenberg License")
 
 
+def test_a_document_in_which_the_story_begins_is_searched_whatever_else_is_in_it() -> None:
+    story = f"<h1 id='toc'>Contents</h1><p>I. The Weir</p><h1 id='c1'>I. The Weir</h1><p>{PROSE}</p>"
+    long = f"<h1>II. The Mill</h1><p>{PROSE} {PROSE}</p>"
+    places = ("a.xhtml#toc", "b.xhtml")
+    guide = "".join(f'<reference type="toc" href="text/{place}"/>' for place in places)
+    files = {
+        "OPS/text/a.xhtml": page(story),
+        "OPS/text/b.xhtml": page("<p>The Weir, the Mill.</p>"),
+        "OPS/text/c.xhtml": page(long),
+        "OPS/package.opf": package(["a", "b", "c"]).replace(
+            "</package>", f"<guide>{guide}</guide></package>"
+        ),
+    }
+    book = read(pack(files))
+    assert [book.text[one.start : one.end] for one in book.left_out] == ["The Weir, the Mill."]
+
+
 def test_nobody_is_told_of_by_it_and_nothing_recapped(tmp_path: Path, tiny_bert: Path) -> None:
     reviews = "<h1>Praise for the Gull</h1><p>Wilm Orr has never read a better herring, he told us.</p>"
     store = IndexStore(tmp_path)
