@@ -74,6 +74,7 @@ class PassageRead:
     end: int
     score: float
     chapter: str | None
+    page: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,7 @@ def passages_read(hits: Sequence[BookHit]) -> tuple[PassageRead, ...]:
             end=hit.passage.end,
             score=float(hit.score),
             chapter=chapter_at(hit.book.index.chapters, hit.passage.start),
+            page=page_at(hit.book.index.manifest.pages, hit.passage.start),
         )
         for hit in hits
     )

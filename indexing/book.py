@@ -31,6 +31,17 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part of the book that is not searched, ``book.text[start:end]``: licence, reviews, contents."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        _check_bounds("what is left out", self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of a book: ``book.text[start:end]``, offsets in Unicode code points, half-open."""
 
@@ -47,7 +58,8 @@ class Book:
     """A book whose ``text`` is final; every offset anywhere points into it.
 
     ``source`` is where it was read from (a path, an address or ``gutenberg:ID``), ``author``
-    who its file says wrote it, ``pages`` those of a file that has pages.
+    who its file says wrote it, ``language`` which one it says it is in (BCP 47), ``pages`` those of a file
+    that has pages. ``left_out`` is what can be read but is not searched, in order.
     """
 
     id: str
@@ -57,3 +69,5 @@ class Book:
     chapters: tuple[Chapter, ...] = ()
     author: str | None = None
     pages: tuple[Page, ...] = ()
+    language: str | None = None
+    left_out: tuple[LeftOut, ...] = ()

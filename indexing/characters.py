@@ -1,4 +1,4 @@
-"""Who is in a book: the persons that it names, under how many names, how often, and where first."""
+"""Who is in a book: the persons that it names, under how many names, and at which places."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from typing import Any
 from encoders.tagging import SHA256
 from indexing.book import Book
 from indexing.kept_rows import FORM, kept, read_rows
-from indexing.tagged_book import Name, names_of, tag_book
-from text.names import entities
+from indexing.tagged_book import Name, Place, names_of, tag_book
+from text.names import Key, entities
+from text.sentences import sentence_spans
 
 VERSION = 2  # of what is kept: other names are looked for again
 PERSON = "PERSON"
+_REACH = 2000  # characters: within so many a sentence has begun
 
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """A person of a book: ``book.text[start:end]`` is the first of the ``count`` places that name them.
+    """A person of a book: ``book.text[start:end]`` of each of the ``places`` names them, in story order.
 
-    ``aliases`` are the other names that the book has for them, the most frequent first.
+    ``aliases`` are the other names that the book has for them, the most frequent first; ``keys`` are all of
+    their names as ``text.names`` compares them.
     """
 
     name: str
     aliases: tuple[str, ...]
-    count: int
-    start: int
-    end: int
+    places: tuple[Place, ...]
+    keys: frozenset[Key]
 
 
 def find_names(book: Book, cache: Path) -> list[Name]:
@@ -51,22 +53,62 @@ def known_names(book: Book, cache: Path) -> list[Name] | None:
     return None if rows is None else _names(rows)
 
 
-def characters(text: str, names: Sequence[Name], before: int | None = None) -> list[Character]:
-    """The persons among a text's names, the most frequent first; of names that end before ``before``.
+def names_until(book: Book, names: Sequence[Name], before: int | None) -> list[Name]:
+    """Those of the book's ``names`` that end before ``before``, as if the book ended there.
+
+    None of what is left out of the book's search: an author of a review is nobody in the story.
+
+    The sentence that ``before`` stands in is tagged anew as far as it goes: what somebody is taken for must
+    not depend on what its rest says. Raises as ``find_names``.
+    """
+    names = [name for name in names if not any(one.start <= name.start < one.end for one in book.left_out)]
+    if before is None:
+        return names
+    first = max(0, before - _REACH)
+    spans = [span for span in sentence_spans(book.text[first:before]) if _has_letter(book.text, first, span)]
+    if not spans:
+        return [name for name in names if name.end <= before]
+    cut = first + spans[-1][0]
+    rest = Book(book.id, book.title, book.text[cut:before], book.source)
+    return [
+        *(name for name in names if name.end <= cut),
+        *(Name(cut + one.start, cut + one.end, one.type, one.key) for one in names_of(tag_book(rest))),
+    ]
+
+
+def _has_letter(text: str, first: int, span: Place) -> bool:
+    # Quotation marks alone may belong to the sentence before or to the one that follows.
+    return any(character.isalpha() for character in text[first + span[0] : first + span[1]])
+
+
+def characters(text: str, names: Sequence[Name]) -> list[Character]:
+    """The persons among a text's names, the most frequent first.
 
     Which names are one person's is decided by the names alone (``text.names``), whatever their types: the
     tagger often takes a strange first name for a place, but seldom a name in full.
     """
-    named = [name for name in names if before is None or name.end <= before]
+    return [one for one, is_person in _clusters(text, names) if is_person]
+
+
+def everyone(text: str, names: Sequence[Name]) -> list[Character]:
+    """The same, and behind the persons all else that is named: the tagger may have taken one for a place."""
+    found = _clusters(text, names)
+    return [one for wanted in (True, False) for one, is_person in found if is_person is wanted]
+
+
+def _clusters(text: str, names: Sequence[Name]) -> list[tuple[Character, bool]]:
+    """Everything that is named, the most frequent first, and whether it is a person."""
     of_entity: dict[int, list[Name]] = defaultdict(list)
-    for name, number in zip(named, entities([(one.key, "") for one in named]), strict=True):
+    for name, number in zip(names, entities([(one.key, "") for one in names]), strict=True):
         of_entity[number].append(name)
     found = [
-        _character(text, mentions)
+        (
+            _character(text, mentions),
+            _mostly_person(mentions) or _mostly_person([one for one in mentions if len(one.key) > 1]),
+        )
         for mentions in of_entity.values()
-        if _mostly_person(mentions) or _mostly_person([one for one in mentions if len(one.key) > 1])
     ]
-    return sorted(found, key=lambda one: (-one.count, one.start))
+    return sorted(found, key=lambda one: (-len(one[0].places), one[0].places[0]))
 
 
 def _mostly_person(mentions: Sequence[Name]) -> bool:
@@ -79,7 +121,8 @@ def _character(text: str, mentions: Sequence[Name]) -> Character:
     usual = [name for name, count in spelled.items() if count > 1] or [spelled.most_common(1)[0][0]]
     name = max(usual, key=lambda one: (len(one.split()), spelled[one]))
     aliases = tuple(one for one, _ in spelled.most_common() if one != name)
-    return Character(name, aliases, len(mentions), mentions[0].start, mentions[0].end)
+    places = tuple((one.start, one.end) for one in mentions)
+    return Character(name, aliases, places, frozenset(one.key for one in mentions))
 
 
 def _path(book: Book, cache: Path) -> Path:

@@ -44,5 +44,13 @@ class UnknownBook(StoryQAError):
         self.near = near
 
 
+class UnknownCharacter(StoryQAError):
+    """A name that nobody has in a book, or several; ``near`` are names that look like it."""
+
+    def __init__(self, message: str, near: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.near = near
+
+
 class IndexMismatch(StoryQAError):
     """A build whose files, format or encoder are not what its manifest says."""

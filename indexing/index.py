@@ -136,6 +136,8 @@ class BookIndex:
             manifest.chapters,
             manifest.author,
             manifest.pages,
+            manifest.language,
+            manifest.left_out,
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexing.book import Book, Chapter, Page
+from indexing.book import Book, Chapter, LeftOut, Page
 from indexing.errors import IndexMismatch
 from text.errors import StoryQAError
 
@@ -86,6 +86,8 @@ class Manifest:
     build_seconds: float
     author: str | None = None
     pages: tuple[Page, ...] = ()
+    language: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def version(self) -> str:
@@ -138,6 +140,10 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         content["author"] = book.author
     if book.pages:
         content["pages"] = [asdict(page) for page in book.pages]
+    if book.language is not None:
+        content["language"] = book.language
+    if book.left_out:
+        content["left_out"] = [asdict(one) for one in book.left_out]
     return _digest(content)
 
 

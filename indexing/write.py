@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.bi_encoder import Encoder
-from indexing.book import Book
+from indexing.book import Book, Passage
 from indexing.errors import SourceError
 from indexing.manifest import (
     WINDOW_STEP,
@@ -49,7 +49,7 @@ def write_build(
     import numpy as np
 
     started = time.perf_counter()
-    passages = split(book.text, settings.words, settings.overlap)
+    passages = _searched_passages(book, settings)
     if not passages:
         raise SourceError(f"{book.source} has no words to index")
     texts, begins = windows(book.text, passages)
@@ -91,11 +91,24 @@ def write_build(
         build_seconds=round(time.perf_counter() - started, 3),
         author=book.author,
         pages=book.pages,
+        language=book.language,
+        left_out=book.left_out,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):
         flush(path)
     return manifest
+
+
+def _searched_passages(book: Book, settings: BuildSettings) -> list[Passage]:
+    """The passages of all of the book but what is left out; none reaches over that."""
+    starts = [0, *(one.end for one in book.left_out)]
+    ends = [*(one.start for one in book.left_out), len(book.text)]
+    passages: list[Passage] = []
+    for start, end in zip(starts, ends, strict=True):
+        for one in split(book.text[start:end], settings.words, settings.overlap):
+            passages.append(Passage(len(passages), start + one.start, start + one.end))
+    return passages
 
 
 def _encode(

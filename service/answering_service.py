@@ -14,17 +14,12 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
-from answering.ask import BadRequest, before_offset
 from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
-from indexing.characters import characters, find_names, known_names
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.index import BookIndex
 from indexing.manifest import Manifest
-from indexing.tagged_book import Name
 from readers import spec_of
 from service import problems
-from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import run_while_connected
@@ -32,6 +27,7 @@ from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task
 from service.observing import observer
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
+from service.overviews import Overviews
 from service.schemas import AnswerRequest, AnswerResponse, SearchRequest
 from service.settings import Settings
 from text.errors import StoryQAError
@@ -64,7 +60,7 @@ class Service:
         )
         self._allowed_readers = settings.allowed_readers()
         self._allowed_retrievers = settings.allowed_retrievers()
-        self._tagging = asyncio.Lock()
+        self.overviews = Overviews(self.qa, self.batcher, settings.cache)
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:
@@ -163,24 +159,6 @@ class Service:
         for error in damaged:
             log.error("%s", error)
         return read
-
-    async def characters(self, book_id: str, before: str | None) -> list[CharacterOut]:
-        """Who is in a book; one book at a time is read for it, and what was found is kept."""
-
-        def known() -> tuple[BookIndex, int | None, list[Name] | None]:
-            index = self.qa.open(book_id)
-            try:
-                offset = before_offset(before, index.characters)
-            except BadRequest as error:
-                raise BadRequest("query/before", str(error)) from error
-            return index, offset, known_names(index.book, self.settings.cache)
-
-        index, offset, names = await run_in_threadpool(known)
-        if names is None:
-            async with self._tagging:  # waiting takes no thread from other calls
-                names = await run_in_threadpool(find_names, index.book, self.settings.cache)
-        found = await run_in_threadpool(characters, index.book.text, names, offset)
-        return [CharacterOut.of(one, index) for one in found]
 
     async def in_time(
         self,

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from answering.citing import chapter_at
+from answering.citing import chapter_at, page_at
+from answering.quotes import chapters_until
 from indexing.characters import Character
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
@@ -21,6 +22,7 @@ _BOOK = {
     "words": 8912,
     "passages": 45,
 }
+_PLACE = {"start": 2805, "end": 2811, "chapter": "I. The Bell", "page": "9", "percent": 5.8}
 
 
 class ChapterOut(BaseModel):
@@ -33,6 +35,15 @@ class ChapterOut(BaseModel):
     end: int
 
 
+class LeftOutOut(BaseModel):
+    """A part around the story, such as a licence, reviews or a list of contents."""
+
+    model_config = example({"start": 0, "end": 1204})
+
+    start: int
+    end: int
+
+
 class BookOut(BaseModel):
     """A book in the store."""
 
@@ -41,6 +52,7 @@ class BookOut(BaseModel):
     id: str
     title: str
     author: str | None = Field(None, description="Null where the file names nobody.")
+    language: str | None = Field(None, description="As the file states it, such as `en-GB`; else null.")
     source: str = Field(description="Where it was read from.")
     version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
     characters: int = Field(description="The length of its text in Unicode code points.")
@@ -71,6 +83,7 @@ class BookDetails(BookOut):
     )
 
     chapters: list[ChapterOut]
+    left_out: list[LeftOutOut] = Field([], description="What can be read but is not searched, in order.")
     words_per_passage: int
     overlap: int = Field(description="Words that neighbouring passages share.")
     encoder: str
@@ -88,6 +101,7 @@ class BookDetails(BookOut):
                 ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
                 for chapter in manifest.chapters
             ],
+            left_out=[LeftOutOut(start=one.start, end=one.end) for one in manifest.left_out],
             words_per_passage=manifest.settings.words,
             overlap=manifest.settings.overlap,
             encoder=manifest.settings.encoder,
@@ -103,6 +117,7 @@ def _card(manifest: Manifest) -> dict[str, Any]:
         "id": manifest.id,
         "title": manifest.title,
         "author": manifest.author,
+        "language": manifest.language,
         "source": manifest.source,
         "version": manifest.version,
         "characters": manifest.counts.characters,
@@ -111,40 +126,60 @@ def _card(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-class CharacterOut(BaseModel):
+class PlaceOut(BaseModel):
+    """A place of the book; offsets are Unicode code points, half-open."""
+
+    model_config = example(_PLACE)
+
+    start: int
+    end: int
+    chapter: str | None
+    page: str | None = Field(None, description="Its printed number; null where the file had no pages.")
+    percent: float = Field(description="How far into the book it is.")
+
+    @classmethod
+    def of(cls, start: int, end: int, index: BookIndex, limit: int) -> PlaceOut:
+        """The place in the book that the index is of, which has been read up to ``limit``."""
+        return cls(
+            start=start,
+            end=end,
+            chapter=chapter_at(chapters_until(index, limit), start),
+            page=page_at(index.manifest.pages, start),
+            percent=round(100 * start / index.characters, 1),
+        )
+
+
+class CharacterOut(PlaceOut):
     """A person of a book; `start` and `end` bound the first place that names them."""
 
     model_config = example(
         {
             "name": "Lisbet Corrow",
             "aliases": ["Lisbet", "Miss Corrow"],
-            "count": 214,
-            "start": 2805,
-            "end": 2811,
-            "chapter": "I. The Bell",
-            "percent": 5.8,
+            "count": 3,
+            **_PLACE,
+            "last": _PLACE | {"start": 9310, "end": 9316, "page": "31", "percent": 19.1},
+            "places": [[2805, 2811], [2970, 2976], [9310, 9316]],
         }
     )
 
     name: str
     aliases: list[str] = Field(description="Their other names, the most frequent first.")
     count: int = Field(description="How many places name them.")
-    start: int
-    end: int
-    chapter: str | None
-    percent: float = Field(description="How far into the book the first place is.")
+    last: PlaceOut = Field(description="The last place that names them.")
+    places: list[tuple[int, int]] = Field(description="The bounds of each place, in story order.")
 
     @classmethod
-    def of(cls, character: Character, index: BookIndex) -> CharacterOut:
-        """A character of the book that the index is of."""
+    def named(cls, character: Character, index: BookIndex, limit: int) -> CharacterOut:
+        """A character of the book that the index is of, which has been read up to ``limit``."""
+        first = PlaceOut.of(*character.places[0], index, limit)
         return cls(
             name=character.name,
             aliases=list(character.aliases),
-            count=character.count,
-            start=character.start,
-            end=character.end,
-            chapter=chapter_at(index.chapters, character.start),
-            percent=round(100 * character.start / index.characters, 1),
+            count=len(character.places),
+            **first.model_dump(),
+            last=PlaceOut.of(*character.places[-1], index, limit),
+            places=list(character.places),
         )
 
 

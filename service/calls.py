@@ -16,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tenacity import RetryCallState, retry_if_exception_type
 
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
+from service.overview_schemas import ProfileOut, RecapOut
 from service.schemas import AnswerResponse, Health, SearchResponse, ShelfOut
 from text.errors import StoryQAError
 
@@ -221,6 +222,19 @@ def put_shelf(name: str, books: Sequence[str], title: str | None) -> Call[ShelfO
 def delete_shelf(name: str) -> Call[None]:
     """DELETE /shelves/{name}."""
     return Call("DELETE", _shelf(name), None)
+
+
+def who(book_id: str, name: str, before: int | str | None) -> Call[ProfileOut]:
+    """GET /books/{id}/who."""
+    params = {"name": name} | ({} if before is None else {"before": before})
+    return Call("GET", f"{_book(book_id)}/who", TypeAdapter(ProfileOut), params=params)
+
+
+def recap(book_id: str, before: int | str | None, sentences: int | None) -> Call[RecapOut]:
+    """GET /books/{id}/recap."""
+    given = {"before": before, "sentences": sentences}
+    params = {key: value for key, value in given.items() if value is not None}
+    return Call("GET", f"{_book(book_id)}/recap", TypeAdapter(RecapOut), params=params)
 
 
 def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:

@@ -15,6 +15,7 @@ from tenacity import AsyncRetrying, Retrying
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+from service.overview_schemas import ProfileOut, RecapOut
 from service.schemas import AnswerResponse, SearchResponse, ShelfOut
 
 __all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
@@ -133,6 +134,16 @@ class Client:
         """Forget a shelf; its books stay."""
         self._send(calls.delete_shelf(name))
 
+    def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
+        """Who somebody in a book is, so far."""
+        return self._send(calls.who(book_id, name, before))
+
+    def recap(
+        self, book_id: str, *, before: int | str | None = None, sentences: int | None = None
+    ) -> RecapOut:
+        """What has happened so far, chapter by chapter, in so many sentences each."""
+        return self._send(calls.recap(book_id, before, sentences))
+
     def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""
         return self._send(calls.text(book_id, start, end)).text
@@ -242,6 +253,16 @@ class AsyncClient:
     async def shelves(self) -> list[ShelfOut]:
         """All shelves."""
         return await self._send(calls.shelves())
+
+    async def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
+        """Who somebody in a book is, so far."""
+        return await self._send(calls.who(book_id, name, before))
+
+    async def recap(
+        self, book_id: str, *, before: int | str | None = None, sentences: int | None = None
+    ) -> RecapOut:
+        """What has happened so far, chapter by chapter, in so many sentences each."""
+        return await self._send(calls.recap(book_id, before, sentences))
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""

@@ -7,12 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi.responses import Response
 
+from answering import profiles, recaps
 from answering.ask import BadRequest
 from service import answer_events, problems
 from service.answering_service import Service
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
 from service.json_bodies import JsonRoute
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
+from service.overview_schemas import ProfileOut, RecapOut
 from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
@@ -106,21 +108,53 @@ def text(
     return TextOut(start=start, end=end, text=index.text(start, end))
 
 
+Read = Annotated[
+    str | None,
+    Query(
+        alias="before",
+        max_length=40,
+        description="Only what stands before it: a character offset or a share.",
+        examples=["40%"],
+    ),
+]
+
+
 @router.get("/books/{book_id}/characters", responses=problems.responses(404, 422, 500, 501), tags=["books"])
-async def characters(
+async def characters(book_id: str, service: TheService, before: Read = None) -> list[CharacterOut]:
+    """Who is in the book, the most frequent first. The first call for a book reads all of it, for seconds."""
+    return await service.overviews.characters(book_id, before)
+
+
+@router.get("/books/{book_id}/who", responses=problems.responses(404, 422, 500, 501, 504), tags=["books"])
+async def who(
     book_id: str,
     service: TheService,
-    before: Annotated[
-        str | None,
-        Query(
-            max_length=40,
-            description="Only what stands before it: a character offset or a share.",
-            examples=["40%"],
-        ),
-    ] = None,
-) -> list[CharacterOut]:
-    """Who is in the book, the most frequent first. The first call for a book reads all of it, for seconds."""
-    return await service.characters(book_id, before)
+    name: Annotated[
+        str, Query(min_length=1, max_length=200, description="Any of their names.", examples=["Lisbet"])
+    ],
+    before: Read = None,
+    k: Annotated[
+        int, Query(ge=1, le=profiles.MOST_SENTENCES, description="At most so many sentences.")
+    ] = profiles.SENTENCES,
+) -> ProfileOut:
+    """Who somebody is, so far: the sentences that introduce and describe them, each with its place.
+
+    A name that nobody has, or several have, is 404 with the names `near` it.
+    """
+    return await service.overviews.who(book_id, name, before, k)
+
+
+@router.get("/books/{book_id}/recap", responses=problems.responses(404, 422, 500), tags=["books"])
+async def recap(
+    book_id: str,
+    service: TheService,
+    before: Read = None,
+    sentences: Annotated[
+        int, Query(ge=1, le=recaps.MOST_SENTENCES, description="At most so many of each chapter.")
+    ] = recaps.SENTENCES,
+) -> RecapOut:
+    """What has happened so far: the most telling sentences of each chapter, each with its place."""
+    return await service.overviews.recap(book_id, before, sentences)
 
 
 @router.get("/healthz", response_model_exclude_none=True, tags=["state"])

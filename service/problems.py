@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from answering.ask import BadRequest
 from answering.scope import EmptyScope
 from encoders.tagging import MissingTagger
-from indexing.errors import UnknownBook, is_full
+from indexing.errors import UnknownBook, UnknownCharacter, is_full
 from indexing.ids import BadId
 from indexing.shelves import BadShelf, UnknownShelf
 from readers.errors import EndpointError
@@ -83,7 +83,9 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    near: list[str] | None = Field(default=None, description="Ids that look like the unknown one.")
+    near: list[str] | None = Field(
+        default=None, description="Book ids, or names of a book's characters, that look like the unknown one."
+    )
     choices: list[str] | None = Field(default=None, description="The names that would have done.")
     errors: list[Culprit] | None = Field(default=None, description="What is wrong where in the request.")
 
@@ -165,6 +167,8 @@ def problem_of(error: StoryQAError) -> Problem:
             return _problem(404, detail, "no-book")
         case BadShelf() | BadId():
             return _problem(422, detail, "invalid-request")
+        case UnknownCharacter():
+            return _problem(404, detail, "unknown-character", near=list(error.near))
         case UnknownName():
             return _problem(422, detail, "unknown-name", choices=list(error.choices))
         case NeedsReferences():

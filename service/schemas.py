@@ -42,6 +42,7 @@ _PASSAGE = {
     "end": 10922,
     "score": 11.37,
     "chapter": "III. The Bell Rope",
+    "page": "35",
 }
 _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
 _CANDIDATE = {
@@ -179,6 +180,7 @@ class PassageOut(BaseModel):
     end: int
     score: float = Field(description="Comparable within one result list only.")
     chapter: str | None
+    page: str | None = Field(None, description="The printed number of the page it begins on.")
 
 
 class AnswerResponse(BaseModel):

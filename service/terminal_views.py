@@ -13,6 +13,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from answering.book_qa import CitedAnswer, Evidence, Found
+    from answering.quotes import Quote
 
 _HIGHLIGHT = "bold black on yellow"
 _ABOVE = {
@@ -94,8 +95,15 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
     )
 
 
-def _place(evidence: Evidence, titled: bool) -> str:
-    book = f"{_one_line(evidence.title)} · " if titled else ""
+def quote_lines(quotes: Sequence[Quote]) -> list[Text]:
+    """Sentences of the book, each with its place."""
+    return [Text.assemble(f"\n{_one_line(one.text)}\n", (_place(one), "dim")) for one in quotes] or [
+        Text("nothing is told of that yet", style="dim")
+    ]
+
+
+def _place(evidence: Evidence | Quote, titled: bool = False) -> str:
+    book = f"{_one_line(evidence.title)} · " if titled and isinstance(evidence, Evidence) else ""
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
     page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (
@@ -133,7 +141,7 @@ def hits_table(found: Found) -> Table:
             f"{hit.score:.3f}",
             str(hit.number),
             f"{hit.start:,} to {hit.end:,}",
-            Text(_one_line(hit.chapter or "")),
+            Text(_one_line(" · ".join(filter(None, (hit.chapter, hit.page and f"page {hit.page}"))))),
             Text(text[:300] + ("…" if len(text) > 300 else "")),
         )
     return table

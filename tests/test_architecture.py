@@ -49,6 +49,7 @@ SHARED_NAMES = {
     "weights": "every room that ships weights keeps them there",
     "index": "the command is called what it makes",
     "shelves": "what is kept of them, and their command",
+    "overviews": "what is told without a question, by the service and by commands",
     "metrics": "scores of answers, and Prometheus's: the field's word for both",
     "overlap": "the reader is called after the measure",
     "similarity": "the reader is called after the measure",

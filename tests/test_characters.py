@@ -14,7 +14,7 @@ from encoders.errors import ModelError
 from indexing.book import Book
 from indexing.build import BookTask
 from indexing.build_many import build_many
-from indexing.characters import characters, find_names
+from indexing.characters import characters, find_names, names_until
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
 from service.cli import run
@@ -34,18 +34,22 @@ def book() -> Book:
 
 def test_persons_are_listed_by_how_often_they_are_named(book: Book, tmp_path: Path) -> None:
     found = characters(TEXT, find_names(book, tmp_path))
-    assert [(one.name, one.aliases, one.count) for one in found] == [
+    assert [(one.name, one.aliases, len(one.places)) for one in found] == [
         ("Mary Turner", ("Turner",), 3),
         ("Peter Brown", ("Brown",), 2),
     ]
-    assert [TEXT[one.start : one.end] for one in found] == ["Mary Turner", "Peter Brown"]
+    assert [[TEXT[start:end] for start, end in one.places] for one in found] == [
+        ["Mary Turner", "Turner", "Mary Turner"],
+        ["Peter Brown", "Brown"],
+    ]
 
 
 def test_nobody_is_known_who_comes_later(book: Book, tmp_path: Path) -> None:
     names = find_names(book, tmp_path)
-    [early] = characters(TEXT, names, before=TEXT.index("In Paris"))
-    assert (early.name, early.count) == ("Mary Turner", 2)
-    assert characters(TEXT, names, before=0) == []
+    [early] = characters(TEXT, names_until(book, names, TEXT.index("In Paris")))
+    assert (early.name, len(early.places)) == ("Mary Turner", 2)
+    assert names_until(book, names, 0) == []
+    assert names_until(book, names, None) == names
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +76,7 @@ def test_the_command_and_the_call_list_the_same(
         assert content["errors"][0]["pointer"] == "query/before"
         assert problem(client.get("/books/muse/characters"), 404)["near"] == ["museum"]
         with Client(str(client.base_url)) as ours:
-            assert [one.model_dump() for one in ours.characters("museum", before="50%")] == early
+            assert [one.model_dump(mode="json") for one in ours.characters("museum", before="50%")] == early
     assert [one["name"] for one in printed] == ["Mary Turner", "Peter Brown"]
     assert [one["count"] for one in early] == [2]
     assert printed[0] == {
@@ -82,7 +86,23 @@ def test_the_command_and_the_call_list_the_same(
         "start": 0,
         "end": 11,
         "chapter": None,
+        "page": None,
         "percent": 0.0,
+        "last": {
+            "start": TEXT.rindex("Mary Turner"),
+            "end": TEXT.rindex("Mary Turner") + 11,
+            "chapter": None,
+            "page": None,
+            "percent": round(100 * TEXT.rindex("Mary Turner") / len(TEXT), 1),
+        },
+        "places": [
+            [start, start + len(name)]
+            for start, name in (
+                (0, "Mary Turner"),
+                (TEXT.index("Turner said"), "Turner"),
+                (TEXT.rindex("Mary Turner"), "Mary Turner"),
+            )
+        ],
     }
 
 

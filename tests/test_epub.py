@@ -246,3 +246,54 @@ def test_a_member_that_is_damaged_is_refused_however_it_is_packed(compression: i
 def test_an_element_whose_prefix_nothing_declares_is_passed_over() -> None:
     files = {"OPS/text/a.xhtml": page("<p>First.</p>"), "OPS/package.opf": package(["a"], "<x:y/>")}
     assert read(pack(files)).text == "First."
+
+
+NAV_PAGES = (
+    '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>'
+    '<nav epub:type="page-list"><ol><li><a href="text/a.xhtml#p9">9</a></li><li><a href="text/a.xhtml#p10">10'
+    '</a></li><li><a href="text/b.xhtml">11</a></li><li><a href="text/none.xhtml">12</a></li></ol></nav>'
+    "</body></html>"
+)
+NCX_PAGES = (
+    '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap/><pageList>'
+    + "".join(
+        f'<pageTarget><navLabel><text>{label}</text></navLabel><content src="text/{target}"/></pageTarget>'
+        for label, target in (("9", "a.xhtml#p9"), ("10", "a.xhtml#p10"), ("11", "b.xhtml"))
+    )
+    + "</pageList></ncx>"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "extra", "toc"),
+    [
+        (
+            "OPS/nav.xhtml",
+            NAV_PAGES,
+            '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>',
+            "",
+        ),
+        (
+            "OPS/toc.ncx",
+            NCX_PAGES,
+            '<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
+            'toc="n"',
+        ),
+    ],
+)
+def test_the_list_of_pages_gives_each_page_its_exact_place(
+    path: str, content: str, extra: str, toc: str
+) -> None:
+    turned = '<p id="p9">The gull&#173; sat <em>on  the</em> weir <span id="p10"/>and saw the miller.</p>'
+    files = {
+        "OPS/text/a.xhtml": page(f"<h1>The Gull</h1>{turned}"),
+        "OPS/text/b.xhtml": page("<p>The mill stood.</p>"),
+        "OPS/package.opf": package(["a", "b"], extra, toc),
+        path: content,
+    }
+    book = read(pack(files))
+    assert [(one.label, book.text[one.start :].split()[:2]) for one in book.pages] == [
+        ("9", ["The", "gull"]),
+        ("10", ["and", "saw"]),
+        ("11", ["The", "mill"]),
+    ]

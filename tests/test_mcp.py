@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 BOOK, QUESTION = shelf.QUESTIONS[2]
 TEXT = shelf.STORIES[BOOK][1]
-TOOLS = ("books", "chapters", "search", "ask", "read")
+TOOLS = ("books", "chapters", "search", "ask", "read", "who", "recap")
 
 
 def settings(store: IndexStore, **more: Any) -> Settings:
@@ -35,8 +35,8 @@ def settings(store: IndexStore, **more: Any) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def http(shelf_store: IndexStore) -> Iterator[httpx.Client]:
-    with serving(settings(shelf_store)) as http:
+def http(shelf_store: IndexStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with serving(settings(shelf_store, cache=tmp_path_factory.mktemp("cache"))) as http:
         wait_until_ready(http)
         yield http
 
@@ -85,6 +85,12 @@ def test_the_tools_say_what_the_calls_say(http: httpx.Client) -> None:
         by_tool = call(http, tool, **asked)
         by_call = http.post(path, json=asked).json()
         assert by_tool | {"timings_ms": 0} == by_call | {"timings_ms": 0}
+    overviews: dict[str, dict[str, Any]] = {"who": {"name": "Thorne"}, "recap": {"sentences": 1}}
+    for tool, more in overviews.items():
+        shown = more | {"before": "90%"}
+        assert (
+            call(http, tool, book_id=BOOK, **shown) == http.get(f"/books/{BOOK}/{tool}", params=shown).json()
+        )
     assert call(http, "books")["books"] == http.get("/books").json()
     assert call(http, "chapters", book_id=BOOK)["chapters"] == http.get(f"/books/{BOOK}").json()["chapters"]
 
@@ -144,6 +150,9 @@ def test_what_is_too_long_for_one_call_is_read_in_several(tmp_path: Path) -> Non
         ("read", {"book_id": BOOK, "start": 10**6}, "bound nothing"),
         ("read", {"book_id": BOOK, "start": 1, "chapter": "I. The Lamp"}, "not both"),
         ("read", {"book_id": BOOK, "chapter": "IV"}, "no chapter"),
+        ("who", {"book_id": BOOK, "name": "Abel Thorn"}, "did you mean 'Abel Thorne'"),
+        ("who", {"book_id": BOOK, "name": ""}, "name: "),
+        ("recap", {"book_id": BOOK, "before": "half"}, "wanted a character offset"),
         ("write", {}, "there is no tool 'write'; choose from books"),
     ],
 )
@@ -167,7 +176,7 @@ def test_a_passage_is_a_resource_with_its_place(http: httpx.Client) -> None:
 
     [content] = connected(f"{http.base_url}/mcp", read).contents
     assert content.text == hit["text"] == TEXT[hit["start"] : hit["end"]]
-    assert content.meta == {"start": hit["start"], "end": hit["end"], "chapter": hit["chapter"]}
+    assert content.meta == {name: hit[name] for name in ("start", "end", "chapter")}  # and no page
 
 
 @pytest.mark.parametrize(
@@ -206,7 +215,7 @@ def test_nothing_behind_the_limit_is_told_by_any_tool_or_resource(
     http: httpx.Client, book: str, before: int | str
 ) -> None:
     text = shelf.STORIES[book][1]
-    limit = before if isinstance(before, int) else len(text) * int(before[:-1]) // 100
+    limit = limit_of(book, before)
     told = connected(f"{http.base_url}/mcp", lambda client: everything(client, book, before))
     readable = " ".join(text[:limit].split())
     for place in places(told):
@@ -218,6 +227,11 @@ def test_nothing_behind_the_limit_is_told_by_any_tool_or_resource(
     assert "".join(one["text"] for one in told if "next_start" in one) == text[:limit]
 
 
+def limit_of(book: str, before: int | str) -> int:
+    """``before`` in characters."""
+    return before if isinstance(before, int) else len(shelf.STORIES[book][1]) * int(before[:-1]) // 100
+
+
 async def everything(client: Client, book: str, before: int | str) -> list[dict[str, Any]]:
     """All that the tools and resources tell of a book whose reader has got as far as ``before``."""
     calls: list[tuple[str, dict[str, Any]]] = [("chapters", {}), ("read", {})]
@@ -225,10 +239,14 @@ async def everything(client: Client, book: str, before: int | str) -> list[dict[
     calls += [("read", {"start": 5000}), ("read", {"start": 299, "end": 301})]
     questions = [question for asked, question in shelf.QUESTIONS if asked == book]
     calls += [(tool, {"question": question}) for question in questions[:2] for tool in ("search", "ask")]
+    names = ("Abel Thorne", "Tobias", "Ines", "Marigold", "Ruta", "Pim", "Odo", "Hale", "Gallus")
+    calls += [("recap", {"sentences": 10}), *(("who", {"name": name, "k": 10}) for name in names)]
     told = []
     for i, (tool, arguments) in enumerate(calls):
         result = await client.call_tool(tool, {"book_id": book, "before": before} | arguments)
-        if not result.is_error:
+        if result.is_error:
+            assert tool != "who" or arguments["name"] not in shelf.STORIES[book][1][: limit_of(book, before)]
+        else:
             content = dict(result.structured_content)
             if i != 1:  # the one that reads all there is
                 content.pop("next_start", None)

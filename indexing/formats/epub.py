@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from indexing.book import LeftOut
 from indexing.errors import SourceError
+from indexing.formats.apparatus import is_apparatus
 from indexing.formats.archive import Archive, first_text, listed, text_of
+from indexing.formats.epub_navigation import (
+    contents_of,
+    is_navigation,
+    landmarks_of,
+    navigation_of,
+    pages_of,
+    resolve,
+)
 from indexing.formats.html import read_page
 from indexing.formats.markup import Block, Document, Mark, MarkedText, join
 
-_MOST_ENTRIES = 10_000  # of a table of contents
+_HEAD = 8192  # bytes of a document in which it says what it is
+_KIND = re.compile(rb"<(?:body|section)\b[^<>]*\bepub:type\s*=\s*[\"']([^\"'<>]{0,200})")
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-_NCX = "application/x-dtbncx+xml"
 
 
 def read_epub(data: bytes, name: str) -> Document:
@@ -32,23 +44,39 @@ def read_epub(data: bytes, name: str) -> Document:
     folder = posixpath.dirname(package_path)
     items = {item.get("id"): item for item in package.iter("item") if item.get("id") and item.get("href")}
     encrypted = _encrypted(archive)
+    kinds = _guide(package, folder)
     blocks: list[Block] = []
     numbers: dict[str, int] = {}  # of the documents, in the order of the book
     linear = (each.get("idref") for each in package.iter("itemref") if each.get("linear") != "no")
     for id in dict.fromkeys(linear):
         item = items.get(id)
-        if item is None or item.get("media-type") not in _DOCUMENTS or _is_navigation(item):
+        if item is None or item.get("media-type") not in _DOCUMENTS or is_navigation(item):
             continue
-        path = _resolve(folder, item.get("href"))
+        path = resolve(folder, item.get("href"))
         if path in numbers:
             continue
         if path in encrypted:
             raise SourceError(f"{name} is protected (DRM); wanted an EPUB without protection")
         number = numbers[path] = len(numbers)
-        blocks += _document(archive, path, number)
+        of_document, kind = _document(archive, path, number)
+        blocks += of_document
+        kinds.setdefault(path, []).extend(kind)
     content = join(blocks)
-    contents = _contents(archive, package, folder, items, numbers, content)
-    return Document(content, first_text(package.iter("title")), _authors(package), contents)
+    navigation = navigation_of(archive, package, folder, items)
+    contents = contents_of(navigation, numbers, content)
+    title = first_text(package.iter("title"))
+    if navigation is not None:
+        for landmark, href in landmarks_of(navigation.root):
+            kinds.setdefault(resolve(navigation.folder, href), []).append(landmark)
+    return Document(
+        content,
+        title,
+        _authors(package),
+        contents,
+        pages_of(navigation, numbers, content),
+        first_text(package.iter("language")),
+        tuple(_apparatus(kinds, numbers, content, contents)),
+    )
 
 
 def _authors(package: Any) -> str | None:
@@ -65,78 +93,58 @@ def _authors(package: Any) -> str | None:
     )
 
 
-def _document(archive: Archive, path: str, number: int) -> list[Block]:
-    """The blocks of one document, their anchors made ``number#id`` and the first block's also ``number#``."""
-    page = read_page(archive.read(path), f"{path} in {archive.name}")
+def _guide(package: Any, folder: str) -> dict[str, list[str]]:
+    """By the paths of documents what EPUB 2's guide says of them; not what it says of places in one."""
+    kinds: dict[str, list[str]] = {}
+    for one in package.iter("reference"):
+        href = one.get("href") or "#"
+        if one.get("type") and "#" not in href:
+            kinds.setdefault(resolve(folder, href), []).append(one.get("type").lower())
+    return kinds
+
+
+def _apparatus(
+    kinds: Mapping[str, Sequence[str]], numbers: dict[str, int], content: MarkedText, contents: Sequence[Mark]
+) -> Iterator[LeftOut]:
+    """The documents that are not the story, by their kinds, entries in the contents or headings.
+
+    Not those in which something else begins, too: a list of contents and the first chapter may share one.
+    """
+    places = ((number, content.anchors.get(f"{number}#")) for number in numbers.values())
+    begins = {number: start for number, start in places if start is not None}
+    after = [*begins.values(), len(content.text) + 2][1:]
+    ends = dict(zip(begins, after, strict=False))  # none begins in a book without text
+    listed_at = {mark.start: mark.label for mark in contents}
+    headed_at = {mark.start: mark.label for mark in content.marks}
+    for path, number in numbers.items():
+        if number not in begins:
+            continue
+        start, end = begins[number], ends[number]
+        title = listed_at.get(start) or headed_at.get(start)
+        within = [label for at, label in (listed_at or headed_at).items() if start < at < end]
+        if is_apparatus(kinds.get(path, ()), title) and all(is_apparatus((), label) for label in within):
+            yield LeftOut(start, end - 2)
+
+
+def _document(archive: Archive, path: str, number: int) -> tuple[list[Block], list[str]]:
+    """The blocks of one document, and what kind it says it is.
+
+    Anchors are made ``number#id``, and the first block's is also ``number#``.
+    """
+    data = archive.read(path)
+    page = read_page(data, f"{path} in {archive.name}")
+    kind = _KIND.search(data[:_HEAD])
     blocks = [
-        replace(block, anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors))
+        replace(
+            block,
+            anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors),
+            inside=tuple((f"{number}#{anchor}", count) for anchor, count in block.inside),
+        )
         for block in page.blocks
     ]
     if blocks:
         blocks[0] = replace(blocks[0], anchors=(f"{number}#", *blocks[0].anchors))
-    return blocks
-
-
-def _is_navigation(item: Any) -> bool:
-    return "nav" in (item.get("properties") or "").split()
-
-
-def _contents(
-    archive: Archive,
-    package: Any,
-    folder: str,
-    items: dict[str, Any],
-    numbers: dict[str, int],
-    content: MarkedText,
-) -> tuple[Mark, ...]:
-    """The table of contents, EPUB 3's navigation document or EPUB 2's NCX, as marks in the text."""
-    spine = package.find(".//spine")
-    ncx = items.get(spine.get("toc")) if spine is not None else None
-    for item in items.values():
-        if _is_navigation(item):
-            path = _resolve(folder, item.get("href"))
-            entries = _navigation(archive.tree(path)) if path in archive.members else []
-            break
-        if ncx is None and item.get("media-type") == _NCX:
-            ncx = item
-    else:
-        path = _resolve(folder, ncx.get("href")) if ncx is not None else ""
-        entries = _ncx(archive.tree(path)) if path in archive.members else []
-    ends = {mark.start: mark.end for mark in content.marks}
-    marks: dict[int, Mark] = {}
-    for depth, label, href in entries[:_MOST_ENTRIES]:
-        document, _, anchor = href.partition("#")
-        target = _resolve(posixpath.dirname(path), document)
-        number = numbers.get(target)
-        start = content.anchors.get(f"{number}#{unquote(anchor)}")
-        if start is None:
-            start = content.anchors.get(f"{number}#")
-        if start is not None and label and start not in marks:
-            marks[start] = Mark(start, ends.get(start, start), depth, label)
-    return tuple(sorted(marks.values(), key=lambda mark: mark.start))
-
-
-def _navigation(root: Any) -> list[tuple[int, str, str]]:
-    """``(depth, label, href)`` of each entry of the table of contents of a navigation document."""
-    navs = list(root.iter("nav"))
-    toc = next((nav for nav in navs if any(value == "toc" for value in nav.attrib.values())), None)
-    if toc is None:
-        return []
-    return [
-        (sum(1 for _ in link.iterancestors("ol")), text_of(link), link.get("href"))
-        for link in toc.iter("a")
-        if link.get("href")
-    ]
-
-
-def _ncx(root: Any) -> list[tuple[int, str, str]]:
-    entries = []
-    for point in root.iter("navPoint"):
-        label, target = point.find("navLabel"), point.find("content")
-        if label is not None and target is not None and target.get("src"):
-            depth = 1 + sum(1 for _ in point.iterancestors("navPoint"))
-            entries.append((depth, text_of(label), target.get("src")))
-    return entries
+    return blocks, [] if kind is None else kind[1].decode("ascii", "replace").lower().split()
 
 
 def _encrypted(archive: Archive) -> set[str]:
@@ -145,7 +153,3 @@ def _encrypted(archive: Archive) -> set[str]:
     if path not in archive.members:
         return set()
     return {unquote(element.get("URI") or "") for element in archive.tree(path).iter("CipherReference")}
-
-
-def _resolve(folder: str, href: str) -> str:
-    return posixpath.normpath(posixpath.join(folder, unquote(href)))

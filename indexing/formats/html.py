@@ -76,6 +76,8 @@ class _PageReader(HTMLParser):
         self.blocks: list[Block] = []
         self._pieces: list[str] = []
         self._anchors: list[str] = []
+        self._inside: list[tuple[str, int]] = []
+        self._visible = 0  # characters of the block that are no space
         self._left_out: list[str] = []  # open elements whose text is left out, the innermost last
         self._open: Counter[str] = Counter()  # how many of each of them
         self._level = 0
@@ -85,13 +87,14 @@ class _PageReader(HTMLParser):
         """Close the block that is being read, if there is any text in it."""
         text = "".join(self._pieces)
         self._pieces.clear()
+        inside, self._inside, self._visible = tuple(self._inside), [], 0
         if text.isspace():
             return
         if not self._preformatted:
             text = _AROUND_BREAK.sub("\n", re.sub(" {2,}", " ", text))
         text = normalise(text)
         if text:
-            self.blocks.append(Block(text, self._level, tuple(self._anchors)))
+            self.blocks.append(Block(text, self._level, tuple(self._anchors), inside))
             self._anchors.clear()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -115,6 +118,7 @@ class _PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._left_out:
             self._pieces.append(data if self._preformatted else _SPACE.sub(" ", data))
+            self._visible += len("".join(normalise(data).split()))
         elif self._left_out[-1] == "title" and not self._open["svg"]:
             self.title.append(data)
 
@@ -130,7 +134,10 @@ class _PageReader(HTMLParser):
         elif tag in ("td", "th", "img"):
             self._pieces.append(" ")
         if tag != "meta":
-            self._anchors += [value for key, value in attributes if key in ("id", "name") and value]
+            ids = [value for key, value in attributes if key in ("id", "name") and value]
+            self._anchors += ids
+            if self._visible:
+                self._inside += [(id, self._visible) for id in ids]
 
     def _leave(self) -> str:
         """Close the innermost element whose text is left out; its tag."""

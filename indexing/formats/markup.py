@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from indexing.book import Chapter, Page
+from indexing.book import Chapter, LeftOut, Page
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import named_headings
 from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
@@ -30,12 +30,14 @@ _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it t
 class Block:
     """A paragraph or heading; ``level`` is 1 and more for headings and 0 for the rest.
 
-    ``anchors`` are the ids of elements that begin in it or between it and the block before.
+    ``anchors`` are the ids of elements that begin in it or between it and the block before, and ``inside``
+    those of them that begin behind so many of its characters that are no space.
     """
 
     text: str
     level: int
     anchors: tuple[str, ...] = ()
+    inside: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,31 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with what its source says about it; ``anchors`` are offsets by element id."""
+    """A text with what its source says about it.
+
+    ``anchors`` are the offsets of blocks by the ids of the elements that begin in them; ``inside`` are the
+    offsets of those elements themselves that begin within a block.
+    """
 
     text: str
     marks: tuple[Mark, ...]
     anchors: dict[str, int]
+    inside: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a file of any format holds: its text with its headings (``content.marks``), what it states of
-    title and author, its table of contents, if it has one beside the headings, and its printed pages."""
+    title, author and language, its table of contents, if it has one beside the headings, its printed pages,
+    and what of it is not the story."""
 
     content: MarkedText
     title: str | None = None
     author: str | None = None
     contents: tuple[Mark, ...] = ()
     pages: tuple[Page, ...] = ()
+    language: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def paragraph(text: str, level: int = 0) -> list[Block]:
@@ -80,15 +90,20 @@ def join(blocks: Iterable[Block]) -> MarkedText:
     pieces: list[str] = []
     marks: list[Mark] = []
     anchors: dict[str, int] = {}
+    inside: dict[str, int] = {}
     at = 0
     for block in blocks:
         for anchor in block.anchors:
             anchors.setdefault(anchor, at)
+        if block.inside:
+            visible = [i for i, character in enumerate(block.text) if not character.isspace()]
+            for anchor, count in block.inside:
+                inside.setdefault(anchor, at + visible[min(count, len(visible) - 1)])
         if block.level:
             marks.append(Mark(at, at + len(block.text), block.level, block.text))
         pieces.append(block.text)
         at += len(block.text) + len(_GAP)
-    return MarkedText(_GAP.join(pieces), tuple(marks), anchors)
+    return MarkedText(_GAP.join(pieces), tuple(marks), anchors, inside)
 
 
 def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:

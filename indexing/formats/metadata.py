@@ -14,6 +14,7 @@ _NO_TITLE = re.compile(
 _NO_AUTHOR = re.compile(
     r"(?:user|admin|administrator|owner|author|unknown|anonymous|python-docx|microsoft office user)", re.I
 )
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NUMERAL = re.compile(r"[IVXLC]+")
 _SMALL = frozenset(
@@ -50,6 +51,12 @@ def stated_author(author: str | None) -> str | None:
     """Authors' names on one line and in normal case; None for none, and for what programs fill in."""
     found = _stated(author, _NO_AUTHOR)
     return found and ", ".join(map(in_normal_case, found.split(", ")))
+
+
+def stated_language(language: str | None) -> str | None:
+    """A language tag (BCP 47) such as ``en-GB``; None for none, and for what is no tag."""
+    found = (language or "").strip().replace("_", "-")
+    return found if _LANGUAGE.fullmatch(found) and found.lower() != "und" else None
 
 
 def _stated(text: str | None, nothing: re.Pattern[str]) -> str | None:

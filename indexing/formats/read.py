@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from indexing.book import Book, Page
+from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
+from indexing.formats.apparatus import left_out
 from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
@@ -18,7 +19,7 @@ from indexing.formats.html import read_page
 from indexing.formats.markdown import read_markdown
 from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters
 from indexing.formats.media_type import Media, media_of
-from indexing.formats.metadata import stated_author, stated_title
+from indexing.formats.metadata import stated_author, stated_language, stated_title
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
 from indexing.formats.plain_text import decode, normalise
@@ -29,8 +30,10 @@ from indexing.sources.locate import Source
 _LONGEST_TITLE = 300  # characters
 
 
-def read_book(source: Source, id: str | None = None, title: str | None = None) -> Book:
-    """The book that ``source`` holds.
+def read_book(
+    source: Source, id: str | None = None, title: str | None = None, everything: bool = False
+) -> Book:
+    """The book that ``source`` holds; ``everything`` is to be searched, what stands around the story, too.
 
     Without ``id`` it is the source's suggestion; without ``title`` it is what the file states, else
     what stands above the first ``by NAME``, else the file's name. Raises ``SourceError`` for what
@@ -62,7 +65,22 @@ def read_book(source: Source, id: str | None = None, title: str | None = None) -
         )[:_LONGEST_TITLE]
     author = stated_author(document.author)
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
-    return Book(id, normalise(title), body, source.name, chapters, author and normalise(author), pages)
+    aside = [
+        LeftOut(max(one.start, start) - start, min(one.end, end) - start)
+        for one in document.left_out
+        if not everything and max(one.start, start) < min(one.end, end)
+    ]
+    return Book(
+        id,
+        normalise(title),
+        body,
+        source.name,
+        chapters,
+        author and normalise(author),
+        pages,
+        stated_language(document.language),
+        left_out(aside, len(body)),
+    )
 
 
 def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document:

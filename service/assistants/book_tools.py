@@ -9,12 +9,14 @@ from typing import Any
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field, StrictInt
 
-from answering.ask import BadRequest, before_offset
-from answering.citing import chapter_at
-from indexing.book import Chapter
+from answering import profiles, recaps
+from answering.ask import BadRequest
+from answering.citing import chapter_at, page_at
+from answering.quotes import chapters_until
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
+from service.overview_schemas import ProfileOut, RecapOut
 from service.request_body import RequestBody
 from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
 
@@ -44,6 +46,26 @@ class ReadRequest(BookRequest):
     end: StrictInt | None = Field(default=None, ge=1, description="One past the last.")
 
 
+class WhoRequest(BookRequest):
+    """A person of a book."""
+
+    name: str = Field(min_length=1, max_length=200, description="Any name that the book has for them.")
+    k: int = Field(
+        default=profiles.SENTENCES, ge=1, le=profiles.MOST_SENTENCES, description="At most so many sentences."
+    )
+
+
+class RecapRequest(BookRequest):
+    """What has happened in a book."""
+
+    sentences: int = Field(
+        default=recaps.SENTENCES,
+        ge=1,
+        le=recaps.MOST_SENTENCES,
+        description="At most so many of each chapter.",
+    )
+
+
 class BookList(BaseModel):
     """Every book that can be asked."""
 
@@ -60,6 +82,7 @@ class ReadOut(TextOut):
     """A stretch of a book."""
 
     chapter: str | None = Field(description="The chapter it begins in; null where none is marked.")
+    page: str | None = Field(None, description="The printed number of the page it begins on.")
     next_start: int | None = Field(description="Where to read on; null at the end of what was asked for.")
 
 
@@ -105,6 +128,22 @@ def tools_of(service: Service) -> dict[str, Tool]:
                 ReadOut,
                 tools.read,
             ),
+            Tool(
+                "who",
+                "Tell who somebody is, so far: the book's sentences that introduce and describe them, with "
+                f"their places. A name that nobody has, or several have, is refused. {limit}",
+                WhoRequest,
+                ProfileOut,
+                tools.who,
+            ),
+            Tool(
+                "recap",
+                "Tell what has happened, so far: the most telling sentences of each chapter, with their "
+                f"places. {limit}",
+                RecapRequest,
+                RecapOut,
+                tools.recap,
+            ),
         )
     }
 
@@ -122,10 +161,10 @@ class BookTools:
 
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         chapters = [
             ChapterOut(title=one.title, start=one.start, end=min(one.end, limit))
-            for one in _headed_before(index, limit)
+            for one in chapters_until(index, limit)
         ]
         return ChapterList(chapters=chapters)
 
@@ -139,20 +178,29 @@ class BookTools:
 
     async def read(self, asked: ReadRequest) -> ReadOut:
         """The text up to the limit, however far more was asked for."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         start, end = _bounds(asked, index, limit)
         last = min(end, limit, start + LONGEST_READ)
         return ReadOut(
             start=start,
             end=last,
             text=index.text(start, last),
-            chapter=chapter_at(_headed_before(index, limit), start),
+            chapter=chapter_at(chapters_until(index, limit), start),
+            page=page_at(index.manifest.pages, start),
             next_start=last if last < min(end, limit) else None,
         )
 
+    async def who(self, asked: WhoRequest) -> ProfileOut:
+        """As ``GET /books/{id}/who``."""
+        return await self._service.overviews.who(asked.book_id, asked.name, asked.before, asked.k, "before")
+
+    async def recap(self, asked: RecapRequest) -> RecapOut:
+        """As ``GET /books/{id}/recap``."""
+        return await self._service.overviews.recap(asked.book_id, asked.before, asked.sentences, "before")
+
     async def passage(self, asked: BookRequest, number: int) -> ReadOut:
         """The whole passage of that number, where it lies before the limit."""
-        index, limit = await self._opened(asked)
+        index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
         readable = [one for one in index.passages if one.end <= limit]
         if not 0 <= number < len(readable):
             raise BadRequest(
@@ -164,20 +212,10 @@ class BookTools:
             start=passage.start,
             end=passage.end,
             text=index.text(passage.start, passage.end),
-            chapter=chapter_at(_headed_before(index, limit), passage.start),
+            chapter=chapter_at(chapters_until(index, limit), passage.start),
+            page=page_at(index.manifest.pages, passage.start),
             next_start=None,
         )
-
-    async def _opened(self, asked: BookRequest) -> tuple[BookIndex, int]:
-        """The book, and the character that nothing may be told from on."""
-        index = await run_in_threadpool(self._service.qa.open, asked.book_id)
-        limit = before_offset(asked.before, index.characters)
-        return index, index.characters if limit is None else min(limit, index.characters)
-
-
-def _headed_before(index: BookIndex, limit: int) -> list[Chapter]:
-    # A title is told whole: one that the limit cuts is not told.
-    return [one for one in index.chapters if one.start + len(one.title) <= limit]
 
 
 def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]:
@@ -193,7 +231,7 @@ def _bounds(asked: ReadRequest, index: BookIndex, limit: int) -> tuple[int, int]
     if asked.start is not None or asked.end is not None:
         raise BadRequest("chapter", "give a chapter, or start and end, not both")
     named = " ".join(asked.chapter.split()).casefold()
-    readable = _headed_before(index, limit)
+    readable = chapters_until(index, limit)
     for chapter in readable:
         if " ".join(chapter.title.split()).casefold() == named:
             return chapter.start, chapter.end

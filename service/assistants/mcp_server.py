@@ -154,7 +154,7 @@ async def _resource(service: Service, uri: str) -> types.TextResourceContents:
         card = BookOut.of(await run_in_threadpool(service.qa.store.manifest, asked.book_id))
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=card.model_dump_json())
     passage = await BookTools(service).passage(asked, int(match["number"]))
-    place = passage.model_dump(include={"start", "end", "chapter"})
+    place = passage.model_dump(include={"start", "end", "chapter", "page"})
     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=passage.text, _meta=place)
 
 

@@ -52,6 +52,13 @@ def index(
     force: Annotated[
         bool, typer.Option("--force", help="Index unchanged books too, and replace others.")
     ] = False,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything",
+            help="Search what stands around a story, too: licence, reviews, contents, previews.",
+        ),
+    ] = False,
     store: Store = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +74,7 @@ def index(
 
             settings = load_settings(store)
             build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
-            jobs, ignored = _jobs(paths, book_id, title, settings)
+            jobs, ignored = _jobs(paths, book_id, title, everything, settings)
             _tell_ignored(ignored)
             bars("books", 0, len(jobs))
 
@@ -100,7 +107,7 @@ def index(
 
 
 def _jobs(
-    paths: list[str], book_id: str | None, title: str | None, settings: Settings
+    paths: list[str], book_id: str | None, title: str | None, everything: bool, settings: Settings
 ) -> tuple[list[BookTask], list[Ignored]]:
     """A job per book that the paths lead to, and the files in folders that are none.
 
@@ -115,7 +122,9 @@ def _jobs(
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
-    jobs = [BookTask(source.name, partial(read_book, source, book_id, title)) for source in sources]
+    jobs = [
+        BookTask(source.name, partial(read_book, source, book_id, title, everything)) for source in sources
+    ]
     return jobs, [one for path in paths for one in ignored_files(path)]
 
 

@@ -1,4 +1,4 @@
-"""``storyqa books``, ``show``, ``characters``, ``remove``, ``verify``: what is in the store, whole or not."""
+"""``storyqa books``, ``show``, ``remove``, ``verify``: what is in the store, whole or not."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, Before, BookId, Store
+from service.commands.options import AsJson, BookId, Store
 from terminal.output import console, counted, print_json, size
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.manifest import Manifest
-    from service.book_schemas import CharacterOut
+    from service.book_schemas import BookDetails
 
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
@@ -71,12 +71,14 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
                 ("id", book.id),
                 ("title", book.title),
                 *([("author", book.author)] if book.author else []),
+                *([("language", book.language)] if book.language else []),
                 ("source", book.source),
                 ("words", f"{book.words:,} ({book.characters:,} characters, {book.terms:,} distinct)"),
                 ("passages", f"{book.passages:,} of {book.words_per_passage} words, overlap {book.overlap}"),
                 ("vectors", f"{book.windows:,} windows, encoder {book.encoder}"),
                 ("version", f"{book.version}, built {book.built_at}"),
                 ("on disk", size(book.bytes)),
+                *([("not searched", _shares(book))] if book.left_out else []),
                 ("chapters", f"{len(book.chapters)}"),
             ]
         )
@@ -87,44 +89,12 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
         )
 
 
-def characters(book_id: BookId, before: Before = None, store: Store = None, as_json: AsJson = False) -> None:
-    """List who is in a book: name, other names, how often they are named, and where first."""
-    with ProgressBars("looking for names"):
-        from answering.ask import before_offset
-        from indexing.characters import characters as found_in
-        from indexing.characters import find_names
-        from indexing.store import IndexStore
-        from service.book_schemas import CharacterOut
-        from service.settings import load_settings
-
-        settings = load_settings(store)
-        shelf = IndexStore(settings.store)
-        index = shelf.open(shelf.full_id(book_id))
-        offset = before_offset(before, index.characters)
-        names = find_names(index.book, settings.cache)
-        found = [CharacterOut.of(one, index) for one in found_in(index.book.text, names, offset)]
-    if as_json:
-        print_json([one.model_dump() for one in found])
-    elif found:
-        _print_characters(found)
-    else:
-        console().print("nobody is named")
-
-
-def _print_characters(found: Sequence[CharacterOut]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    table.add_column("name", overflow="fold")
-    table.add_column("also", overflow="fold")
-    table.add_column("named", justify="right")
-    table.add_column("first", justify="right")
-    table.add_column("chapter", overflow="fold")
-    for one in found:
-        also, chapter = Text(", ".join(one.aliases)), Text(one.chapter or "")
-        table.add_row(Text(one.name), also, f"{one.count:,}", f"{one.percent:.1f} %", chapter)
-    console().print(table)
+def _shares(book: BookDetails) -> str:
+    """Which parts are not searched, as shares of the book."""
+    return ", ".join(
+        f"{100 * one.start / book.characters:.1f} to {100 * one.end / book.characters:.1f} %"
+        for one in book.left_out
+    )
 
 
 def remove(

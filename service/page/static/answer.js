@@ -44,7 +44,7 @@ export function showFound(into, hits, book) {
 }
 
 const placeOf = (passage, book) =>
-  [`Passage ${passage.number}`, passage.chapter, percent(passage.start / book.characters)]
+  [`Passage ${passage.number}`, passage.page && `page ${passage.page}`, passage.chapter, percent(passage.start / book.characters)]
     .filter(Boolean)
     .join(" · ");
 

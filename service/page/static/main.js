@@ -9,6 +9,7 @@ import { History } from "./history.js";
 import { offerKey } from "./key.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
+import { Overviews } from "./overviews.js";
 import { Reader } from "./reader.js";
 import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
@@ -31,6 +32,7 @@ const limit = () => (read.value === "100" ? book.characters : Math.floor((read.v
 
 const openInBook = (place, marks) => attempt(() => reader.open(book, place, marks, limit()));
 const strip = new Strip(at("strip"), openInBook);
+const overviews = new Overviews(at("overviews"), openInBook);
 const reader = new Reader(at("reader"), (end) => {
   readUpTo(Math.floor((100 * end + 99) / book.characters)); // the most whose limit, rounded down, is no later
   move({ book: book.id, q: wanted().q, read: Number(read.value) });
@@ -124,6 +126,7 @@ function clearBook() {
   asking?.abort();
   if (book !== null) clearAnswer();
   book = null;
+  overviews.at(null, 0);
   question.value = "";
   document.title = "storyqa";
   at("book-title").textContent = "Choose a book";
@@ -190,6 +193,7 @@ function showRead() {
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
   strip.showRead(share / 100);
+  overviews.at(book, limit());
 }
 
 let settling = null;

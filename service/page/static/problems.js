@@ -6,6 +6,8 @@ const TELL = "tell whoever runs this service";
 const WORDS = {
   "unknown-book": "This book is not here, or not any more.",
   "unknown-job": "The service does not know of this book any more; look for it among the books.",
+  "unknown-character": "Nobody is called so up to here, or several people are.",
+  "missing-extra": `The service cannot find names in books; ${TELL}.`,
   "unknown-name": `The service is set to answer in a way that it does not know; ${TELL}.`,
   "needs-references": `The service is set to answer in a way that no question can be answered; ${TELL}.`,
   "book-there": "A book of this name is here already. To have both, rename the file and add it again.",

@@ -1,0 +1,133 @@
+"""Who somebody is, so far: the sentences of a book that introduce and describe a person up to a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from answering.quotes import Quote, paragraph_around, quote, sentences_at, story_text
+from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
+from indexing.character_lookup import find_character
+from indexing.characters import Character
+from indexing.index import BookIndex
+from indexing.tagged_book import Name
+from retrieval.diversity import maximal_marginal_relevance, word_similarity
+from text.sentences import sentence_spans
+from text.words import words
+
+SENTENCES = 3
+MOST_SENTENCES = 10
+MOST_READ = 96  # sentences that the cross-encoder reads
+FIRST_READ = 32  # of these so many that name somebody first
+FIRST_BONUS = (
+    5.0  # for who comes in is introduced; chosen on half A of NarrativeQA valid, by benchmarks/who.py
+)
+LONGEST_SPAN = 30  # tokens of a description within a sentence
+LONGEST_QUOTE = 600  # characters: a longer sentence is none, but a list or a page without full stops
+
+# What stands behind a name that is being told of: "Ines, the keeper", "Ines was".
+_BEHIND = (
+    r",? (?:is|was|were|had been|being)\b|,? (?:an?|the|who|whose|his|her|their|our|my|son|daughter)\b|\("
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A person of a book as far as it has been read: the ``sentences`` that tell most, in story order.
+
+    ``name``, ``aliases`` and ``count`` are as ``Character`` has them.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    count: int
+    sentences: tuple[Quote, ...]
+
+
+def profile(
+    index: BookIndex, names: Sequence[Name], asked: str, before: int | None, k: int = SENTENCES
+) -> Profile:
+    """Who ``asked`` is, by the text before the character ``before`` alone.
+
+    ``names`` are the book's that end before it. Raises ``UnknownCharacter`` and ``ModelError``.
+    """
+    limit = index.characters if before is None else min(before, index.characters)
+    text = story_text(index, limit)
+    found = find_character(text, names, asked)
+    told = descriptions(text, found, k, load_crossencoder())
+    sentences = tuple(quote(index, start, end, limit, score) for start, end, score in sorted(told))
+    return Profile(found.name, found.aliases, len(found.places), sentences)
+
+
+def descriptions(text: str, person: Character, k: int, encoder: CrossEncoder) -> list[tuple[int, int, float]]:
+    """The bounds of the ``k`` sentences that tell best who ``person`` is, and how well, the best first.
+
+    A sentence that names them scores r + s for the question "Who is NAME?": r is the relevance of the
+    sentence by itself, s the score of the best answer inside it where it is read between its neighbours.
+    The first that names them is always read, and is worth ``FIRST_BONUS`` more. Those chosen are unlike each
+    other (``retrieval.diversity``).
+    """
+    sentences = _worth_reading(text, person)
+    if not sentences:
+        return []
+    asked = f"Who is {person.name}?"
+    contexts = [_context(text, *one) for one in sentences]
+    alone, within = encoder.encode(
+        [(asked, [text[start:end] for start, end in sentences]), (asked, [text[a:z] for a, z in contexts])]
+    )
+    scores = [
+        by_itself.relevance + _best_span(read, start - first, end - first)
+        for by_itself, read, (start, end), (first, _) in zip(alone, within, sentences, contexts, strict=True)
+    ]
+    scores[0] += FIRST_BONUS
+    ignored = {word for key in person.keys for part in key for word in words(part)}
+    bags = [[word for word in words(text[start:end]) if word not in ignored] for start, end in sentences]
+    chosen = maximal_marginal_relevance(scores, word_similarity(bags), k)
+    return [(*sentences[i], scores[i]) for i in chosen]
+
+
+def _worth_reading(text: str, person: Character) -> list[tuple[int, int]]:
+    """The sentences that name them, in story order; of very many the first, and those that look telling."""
+    found = [
+        (start, end)
+        for start, end in sentences_at(text, [start for start, _ in person.places])
+        if end - start <= LONGEST_QUOTE
+    ]
+    if len(found) <= MOST_READ:
+        return found
+    telling = _telling(person)
+    rest = sorted(found[FIRST_READ:], key=lambda one: not telling.search(text, *one))
+    return sorted(found[:FIRST_READ] + rest[: MOST_READ - FIRST_READ])
+
+
+def _telling(person: Character) -> re.Pattern[str]:
+    names = "|".join(
+        r"\s+".join(re.escape(word) for word in name.split()) for name in (person.name, *person.aliases)
+    )
+    return re.compile(rf"(?:{names})(?:{_BEHIND})|(?:named|called),? (?:{names})\b|, (?:{names}),")
+
+
+def _context(text: str, start: int, end: int) -> tuple[int, int]:
+    """The sentence with the one before and the one behind it in its paragraph."""
+    first, last = paragraph_around(text, start)
+    spans = [(first + a, first + z) for a, z in sentence_spans(text[first:last])]
+    near = [i for i, (a, z) in enumerate(spans) if a < end and start < z]
+    if not near:
+        return start, end
+    return min(start, spans[max(0, near[0] - 1)][0]), max(end, spans[min(len(spans) - 1, near[-1] + 1)][1])
+
+
+def _best_span(read: EncodedPassage, start: int, end: int) -> float:
+    """The greatest start[i] + end[j], i <= j < i + ``LONGEST_SPAN``, of tokens within ``[start, end)``."""
+    import numpy as np
+
+    best = -np.inf
+    for window in read.windows:
+        offsets = np.asarray(window.window.offsets)
+        inside = np.flatnonzero((offsets[:, 0] >= start) & (offsets[:, 1] <= end))
+        if len(inside):
+            sums = window.start[inside][:, None] + window.end[inside][None, :]  # (tokens, tokens)
+            ahead = inside[None, :] - inside[:, None]
+            best = max(best, float(np.where((ahead >= 0) & (ahead < LONGEST_SPAN), sums, -np.inf).max()))
+    return float(best) if np.isfinite(best) else 0.0

@@ -1,0 +1,92 @@
+"""What can be told of a book without a question: who is in it, who somebody is, what has happened."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from fastapi.concurrency import run_in_threadpool
+
+from answering.ask import BadRequest, before_offset
+from answering.book_qa import BookQA
+from answering.profiles import SENTENCES as PROFILE_SENTENCES
+from answering.profiles import profile
+from answering.recaps import SENTENCES as RECAP_SENTENCES
+from answering.recaps import recap
+from indexing.characters import characters, find_names, known_names, names_until
+from indexing.index import BookIndex
+from indexing.tagged_book import Name
+from service.book_schemas import CharacterOut
+from service.load.batching import Batcher
+from service.overview_schemas import ChapterRecapOut, ProfileOut, RecapOut
+
+
+class Overviews:
+    """The overviews of the books of ``qa``; what models read for them is read between the batches.
+
+    ``cache`` is the folder that keeps the names found in books. ``before`` is as ``Ask`` has it, and
+    ``field`` what an error calls it. All raise ``UnknownBook``, ``IndexMismatch`` and ``BadRequest``.
+    """
+
+    def __init__(self, qa: BookQA, batcher: Batcher, cache: Path) -> None:
+        self._qa = qa
+        self._batcher = batcher
+        self._cache = cache
+        self._tagging = asyncio.Lock()
+
+    async def characters(
+        self, book_id: str, before: int | str | None, field: str = "query/before"
+    ) -> list[CharacterOut]:
+        """Who is in a book; raises ``MissingTagger`` too."""
+        index, limit = await self.opened(book_id, before, field)
+        names = await self._names(index, limit)
+        found = await run_in_threadpool(characters, index.book.text, names)
+        return [CharacterOut.named(one, index, limit) for one in found]
+
+    async def who(
+        self,
+        book_id: str,
+        name: str,
+        before: int | str | None,
+        k: int = PROFILE_SENTENCES,
+        field: str = "query/before",
+    ) -> ProfileOut:
+        """Who somebody is; raises ``UnknownCharacter`` and ``MissingTagger`` too."""
+        index, limit = await self.opened(book_id, before, field)
+        names = await self._names(index, limit)
+        async with self._batcher.deadline():
+            return ProfileOut.model_validate(await self._batcher.run(profile, index, names, name, limit, k))
+
+    async def recap(
+        self,
+        book_id: str,
+        before: int | str | None,
+        sentences: int = RECAP_SENTENCES,
+        field: str = "query/before",
+    ) -> RecapOut:
+        """What has happened, chapter by chapter."""
+        index, limit = await self.opened(book_id, before, field)
+        found = await run_in_threadpool(recap, index, limit, sentences)
+        return RecapOut(chapters=[ChapterRecapOut.model_validate(one) for one in found])
+
+    async def opened(self, book_id: str, before: int | str | None, field: str) -> tuple[BookIndex, int]:
+        """The book, and the character that nothing may be told from on."""
+        index = await run_in_threadpool(self._qa.open, book_id)
+        try:
+            limit = before_offset(before, index.characters)
+        except BadRequest as error:
+            raise BadRequest(field, str(error)) from None
+        return index, index.characters if limit is None else min(limit, index.characters)
+
+    async def _names(self, index: BookIndex, limit: int) -> list[Name]:
+        """The names up to there; one book at a time is read for them, and what was found is kept."""
+
+        def found() -> list[Name]:
+            names = find_names(index.book, self._cache)
+            return names_until(index.book, names, None if limit == index.characters else limit)
+
+        names = await run_in_threadpool(known_names, index.book, self._cache)
+        if names is not None and limit == index.characters:
+            return names_until(index.book, names, None)
+        async with self._tagging:  # waiting takes no thread from other calls
+            return await run_in_threadpool(found)

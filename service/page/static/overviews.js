@@ -1,0 +1,142 @@
+// What is told of a book without a question, as far as it has been read: who is in it, who somebody is, a recap.
+
+import * as api from "./api.js";
+import { drawPlaces } from "./places.js";
+import { Problem } from "./problems.js";
+import { element } from "./text.js";
+import { count, percent } from "./words.js";
+
+const FIRST_SHOWN = 12; // persons; the others are shown on request
+
+const inWords = ({ message, near = [] }) =>
+  near.length > 0 ? `${message} Did you mean ${near.join(" or ")}?` : message;
+
+/**
+ * Two buttons in `box`, each of which opens its part. `onOpen(place, marks)` hears which place of the book is
+ * wanted. What is shown is of one book up to one limit: `at` closes it where either is another.
+ */
+export class Overviews {
+  constructor(box, onOpen) {
+    this.box = box;
+    this.onOpen = onOpen;
+    this.book = null;
+    this.limit = 0;
+    this.parts = [this.part("people", () => this.people()), this.part("recap", () => this.recap())];
+  }
+
+  /** `book` is open (null: none), and has been read up to the character `limit`. */
+  at(book, limit) {
+    if (book === this.book && limit === this.limit) return;
+    [this.book, this.limit] = [book, limit];
+    this.box.hidden = book === null;
+    for (const part of this.parts) part.close();
+  }
+
+  part(name, made) {
+    const button = this.box.querySelector(`[aria-controls="${name}"]`);
+    const into = this.box.querySelector(`#${name}`);
+    const part = {
+      close: () => {
+        button.ariaExpanded = "false";
+        into.hidden = true;
+        into.replaceChildren();
+      },
+    };
+    button.addEventListener("click", async () => {
+      const isOpen = button.ariaExpanded === "true";
+      for (const one of this.parts) one.close();
+      if (isOpen) return;
+      button.ariaExpanded = "true";
+      into.hidden = false;
+      await this.fill(into, made);
+    });
+    part.close();
+    return part;
+  }
+
+  /** Puts into `into` what `made` resolves to, unless the book or the limit are others by then. */
+  async fill(into, made) {
+    const { book, limit } = this;
+    const said = element("p", { className: "quiet", role: "status" }, "Reading …");
+    into.replaceChildren(said);
+    try {
+      const children = await made();
+      if (book === this.book && limit === this.limit) into.replaceChildren(...children);
+    } catch (error) {
+      if (!(error instanceof Problem)) console.error(error);
+      if (book === this.book && limit === this.limit) said.textContent = inWords(error);
+    }
+  }
+
+  async people() {
+    const { book, limit } = this;
+    const people = await api.characters(book.id, limit);
+    if (people.length === 0) return [element("p", { className: "quiet" }, "Nobody is named up to here.")];
+    const list = element("ul", { className: "people" }, ...people.map((one) => this.person(one)));
+    const rest = [...list.children].slice(FIRST_SHOWN);
+    for (const one of rest) one.hidden = true;
+    const more = element("button", { type: "button", className: "plain", hidden: rest.length === 0 });
+    more.textContent = `Show ${count(rest.length, "more person", "more people")}`;
+    more.addEventListener("click", () => {
+      for (const one of rest) one.hidden = false;
+      more.remove();
+      rest[0].querySelector("button").focus();
+    });
+    return [list, more];
+  }
+
+  person(one) {
+    const told = element("div", { className: "told", hidden: true });
+    const name = element(
+      "button",
+      { type: "button", className: "who", ariaExpanded: "false" },
+      element("span", { className: "text" }, one.name),
+      element("span", { className: "quiet" }, count(one.count, "place")),
+    );
+    name.addEventListener("click", async () => {
+      told.hidden = !told.hidden;
+      name.ariaExpanded = String(!told.hidden);
+      if (!told.hidden) await this.fill(told, () => this.who(one.name));
+    });
+    return element("li", {}, name, drawPlaces(one, this.book, (place) => this.onOpen(place, [{ ...place, tag: "mark" }])), told);
+  }
+
+  async who(name) {
+    const { sentences } = await api.who(this.book.id, name, this.limit);
+    return sentences.length > 0
+      ? sentences.map((one) => this.quote(one))
+      : [element("p", { className: "quiet" }, "The book has said nothing of them yet.")];
+  }
+
+  async recap() {
+    const { chapters } = await api.recap(this.book.id, this.limit);
+    if (chapters.length === 0) return [element("p", { className: "quiet" }, "Nothing has happened yet.")];
+    return chapters.map((part) =>
+      element(
+        "section",
+        {},
+        element("h2", { className: "label" }, part.chapter ?? percent(part.start / this.book.characters)),
+        ...part.sentences.map((one) => this.quote(one)),
+      ),
+    );
+  }
+
+  /** A sentence of the book; its place opens the book there. */
+  quote(one) {
+    const place = [one.page && `page ${one.page}`, one.chapter, `${one.percent}\u00a0%`].filter(Boolean).join(" · ");
+    return element(
+      "figure",
+      { className: "quote" },
+      element("blockquote", { dir: "auto" }, one.text),
+      element(
+        "figcaption",
+        {},
+        element("button", { type: "button", className: "plain", onclick: () => this.open(one) }, place),
+      ),
+    );
+  }
+
+  open({ start, end }) {
+    this.onOpen({ start }, [{ start, end, tag: "span", className: "sentence" }]);
+  }
+}

@@ -1,0 +1,190 @@
+"""What the page tells without a question: who is in a book, where they are named, who they are, a recap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from server import running
+
+from indexing.book import Book, Chapter
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+from service.app import create_app
+
+browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
+expect = pytest.importorskip("playwright.sync_api").expect
+expect.set_options(timeout=browsing.PATIENCE_MS)
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
+
+
+STORY = """\
+I. The Ferry
+
+The mayor of Sandry was Aldith Sarn, who owned two thirds of the salt pans. On Monday Aldith Sarn went
+down to the harbour with Peter Brown. Nobody answered them there.
+
+Peter Brown kept the ferry. He had never learned to swim. On Tuesday Peter Brown rowed the mayor across,
+and she paid him in salt.
+
+II. The Bell
+
+In the evening Mr. Brown told Mary Turner, the mayor's sister, what he had seen. Mary Turner laughed at
+Peter. It was Aldith Sarn, he said, who had stolen the bell.
+
+III. The Bill
+
+In the morning Aldith Sarn paid Mary Turner for the bell.
+"""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("ferry")
+    heads = [STORY.index(head) for head in ("I. The Ferry", "II. The Bell", "III. The Bill")]
+    chapters = tuple(
+        Chapter(STORY[start : STORY.index("\n", start)], start, end)
+        for start, end in zip(heads, [*heads[1:], len(STORY)], strict=True)
+    )
+    store = IndexStore(folder / "store")
+    build_book(Book("ferry", "The Ferry", STORY, "ferry.txt", chapters), BuildSettings(words=30), store)
+    with running(create_app(browsing.settings(store, cache=folder / "cache"))) as url:
+        yield url
+
+
+@pytest.fixture
+def page(chromium: Any, url: str) -> Iterator[Any]:
+    with browsing.visiting(chromium, url) as page:
+        yield page
+
+
+def opened(page: Any, part: str, read: int = 100) -> None:
+    """Open one of the parts of the ferry's story."""
+    page.goto(f"/?#book=ferry&read={read}")
+    page.locator(f'[aria-controls="{part}"]').click()
+    page.locator(f"#{part} > :not([role])").first.wait_for()
+
+
+def people(url: str, before: str = "100%") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = httpx.get(f"{url}/books/ferry/characters", params={"before": before}).json()
+    return found
+
+
+def test_everybody_is_shown_with_a_line_at_each_place_that_names_them(page: Any, url: str) -> None:
+    opened(page, "people")
+    wanted = people(url)
+    assert len(wanted) > 1
+    assert page.locator(".who .text").all_text_contents() == [one["name"] for one in wanted]
+    for i, one in enumerate(wanted):
+        strip = page.locator(".places").nth(i)
+        lines = strip.locator("path").first.get_attribute("d")
+        at = {round(1000 * start / len(STORY)) for start, _ in one["places"]}
+        assert {int(line.partition(" ")[0]) for line in lines.split("M")[1:]} == at
+        assert strip.get_attribute("aria-valuemax") == str(one["count"])
+
+
+def test_the_places_are_gone_through_and_opened_with_the_keyboard(page: Any, url: str) -> None:
+    opened(page, "people")
+    first = people(url)[0]
+    page.locator(".who").first.focus()
+    page.keyboard.press("Tab")
+    strip = page.locator(".places").first
+    expect(strip).to_be_focused()
+    expect(strip).to_have_attribute("aria-valuenow", "1")
+    page.keyboard.press("ArrowLeft")
+    expect(strip).to_have_attribute("aria-valuenow", "1")
+    page.keyboard.press("End")
+    expect(strip).to_have_attribute("aria-valuenow", str(first["count"]))
+    expect(strip).to_have_attribute(
+        "aria-valuetext", f"{first['last']['percent']:g}\u00a0%, {first['last']['chapter']}"
+    )
+    page.keyboard.press("Enter")
+    expect(page.locator("#reader")).to_be_visible()
+    assert browsing.marked(page, "#pages")[:2] == (first["last"]["start"], first["last"]["end"])
+
+
+def test_a_click_on_the_strip_opens_the_nearest_place(page: Any, url: str) -> None:
+    opened(page, "people")
+    box = page.locator(".places").first.bounding_box()
+    page.mouse.click(box["x"] + 1, box["y"] + box["height"] / 2)
+    expect(page.locator("#reader")).to_be_visible()
+    assert list(browsing.marked(page, "#pages")[:2]) == people(url)[0]["places"][0]
+    expect(page.locator(".places").first).to_have_attribute("aria-valuenow", "1")
+
+
+def test_who_somebody_is_is_quoted_and_each_quote_opens_the_book(page: Any, url: str) -> None:
+    opened(page, "people")
+    name = people(url)[0]["name"]
+    told = httpx.get(f"{url}/books/ferry/who", params={"name": name}).json()["sentences"]
+    page.locator(".who").first.press("Enter")
+    expect(page.locator(".who").first).to_have_attribute("aria-expanded", "true")
+    expect(page.locator(".told blockquote")).to_have_count(len(told))
+    assert page.locator(".told blockquote").all_text_contents() == [one["text"] for one in told]
+    page.locator(".told figcaption button").last.click()
+    mark = page.locator("#pages .sentence").first
+    expect(mark).to_have_attribute("data-start", str(told[-1]["start"]))
+    page.keyboard.press("Escape")
+    page.locator(".who").first.click()
+    expect(page.locator(".told").first).to_be_hidden()
+
+
+def test_nothing_from_behind_the_limit_is_asked_for_and_what_is_open_closes_when_it_moves(page: Any) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    opened(page, "recap", read=50)
+    limit = len(STORY) // 2
+    assert (
+        [url for url in asked if "/recap" in url]
+        == [url for url in asked if f"/recap?before={limit}" in url]
+        != []
+    )
+    assert "III. The Bill" not in page.locator("#recap").text_content()
+    page.locator('[aria-controls="people"]').click()
+    page.locator(".who").first.wait_for()
+    expect(page.locator("#recap")).to_be_hidden()
+    page.locator(".who").first.click()
+    page.locator(".told blockquote").first.wait_for()
+    for url in asked:
+        assert "/characters" not in url or url.endswith(f"/characters?before={limit}")
+        assert "/who" not in url or f"/who?before={limit}&" in url
+    page.locator("#read").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#people")).to_be_hidden()
+    expect(page.locator("#people")).to_be_empty()
+
+
+def test_without_the_model_for_names_the_page_says_so(page: Any) -> None:
+    page.goto("/?#book=ferry")
+    problem = {"type": "urn:storyqa:problem:missing-extra", "status": 501, "detail": "pip install"}
+    page.route("**/characters*", lambda route: route.fulfill(status=501, json=problem))
+    page.locator('[aria-controls="people"]').click()
+    expect(page.locator("#people [role=status]")).to_contain_text("cannot find names")
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("size", WIDTHS)
+def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
+    chromium: Any, url: str, colours: str, size: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    options = {"color_scheme": colours, "viewport": WIDTHS[size], "reduced_motion": "reduce"}
+    with browsing.visiting(chromium, url, **options) as page:
+
+        def check(view: str) -> None:
+            results = Axe().run(page, options={"resultTypes": ["violations"]})
+            assert results.violations_count == 0, f"{view}: {results.generate_report()}"
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+
+        opened(page, "people")
+        page.locator(".who").first.click()
+        page.locator(".told blockquote").first.wait_for()
+        check("people")
+        page.locator('[aria-controls="recap"]').click()
+        page.locator("#recap blockquote").first.wait_for()
+        check("recap")
