@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from service.client import URL, Client
-from service.frameworks.searching import MissingFramework, Searching, name_of, place_of
+from service.frameworks.searching import MissingFramework, name_of, place_of
 from service.local_library import Library
 
 try:
@@ -42,13 +42,12 @@ class StoryQARetriever:
         self.before = before
         self.top_k = top_k
         self.retriever = retriever
-        self._source: Searching | None = None
+        self._opened: Library | None = None
 
     def warm_up(self) -> None:
-        """Open the library, or connect to the service."""
-        if self._source is None:
-            key = None if self.key is None else self.key.resolve_value()
-            self._source = Client(self.url, key=key) if self.library is None else Library(self.library)
+        """Open the library, where the books are those of one."""
+        if self.library is not None and self._opened is None:
+            self._opened = Library(self.library)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -56,14 +55,12 @@ class StoryQARetriever:
     ) -> dict[str, Any]:
         """The passages; ``before`` and ``top_k`` in place of those that the component was made with."""
         self.warm_up()
-        assert self._source is not None
-        found = self._source.search(
-            self.book,
-            query,
-            before=self.before if before is None else before,
-            k=top_k or self.top_k,
-            retriever=self.retriever,
-        )
+        limit, k = self.before if before is None else before, top_k or self.top_k
+        if self._opened is not None:
+            found = self._opened.search(self.book, query, before=limit, k=k, retriever=self.retriever)
+        else:  # a connection a call, for a component is never told that it is not needed any more
+            with Client(self.url, key=None if self.key is None else self.key.resolve_value()) as client:
+                found = client.search(self.book, query, before=limit, k=k, retriever=self.retriever)
         return {
             "documents": [
                 Document(id=name_of(hit), content=hit.text, meta=place_of(hit), score=hit.score)
