@@ -18,6 +18,7 @@ from service.schemas import (
     AnswerRequest,
     AnswerResponse,
     Health,
+    ReaderOut,
     SearchRequest,
     SearchResponse,
     Version,
@@ -70,6 +71,12 @@ async def answers(
 async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
     return SearchResponse.of(await service.found(request, asked))
+
+
+@router.get("/readers", responses=problems.responses(500), tags=["questions"])
+async def readers(service: TheService) -> list[ReaderOut]:
+    """The readers that a question may name: those listed, and language models found on this machine."""
+    return await service.readers()
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])

@@ -53,6 +53,14 @@ ANSWERED = {
     "versions": _VERSIONS | {"reader": "span"},
     "timings_ms": {"search": 2.1, "rerank": 31.0, "read": 17.0, "cite": 0.2, "total": 50.3},
 }
+_LANGUAGE_MODEL = {
+    "name": "chat:http://127.0.0.1:11434/v1@model=qwen3",
+    "description": "what a chat model behind an OpenAI-compatible address says",
+    "is_default": False,
+    "any_kind": True,
+    "language_model": "qwen3",
+    "server": "Ollama",
+}
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
 
@@ -231,6 +239,19 @@ class SearchResponse(BaseModel):
             versions={"index": found.index.version, "retriever": found.ask.retriever},
             timings_ms=searched.timings_ms,
         )
+
+
+class ReaderOut(BaseModel):
+    """A reader that a question may name."""
+
+    model_config = example(_LANGUAGE_MODEL)
+
+    name: str = Field(description="As `reader` of a question has it.")
+    description: str
+    is_default: bool = Field(description="Whether it answers where a question names none.")
+    any_kind: bool = Field(description="Whether it can say yes or no, describe and summarise, too.")
+    language_model: str | None = Field(description="The model that it asks behind an address; else null.")
+    server: str | None = Field(description="What serves that model, where it was found on this machine.")
 
 
 class Health(BaseModel):

@@ -51,11 +51,15 @@ class ChatServer:
     url: str
     script: Script
     asked: list[Asked] = field(default_factory=list)
+    models: bytes | None = None  # what it lists
+    looked: list[dict[str, str]] = field(
+        default_factory=list
+    )  # the headers of those who asked for its models
 
 
 @contextmanager
-def chatting(script: Script) -> Iterator[ChatServer]:
-    """A server in threads of its own, on a free port of loopback."""
+def chatting(script: Script, models: bytes | None = None) -> Iterator[ChatServer]:
+    """A server in threads of its own, on a free port of loopback; ``models`` is what it lists."""
 
     class Serving(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -65,6 +69,13 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             asked = Asked(json.loads(body), {k.lower(): v for k, v in self.headers.items()}, self.path)
             told.asked.append(asked)
             told.script(self, asked)
+
+        def do_GET(self) -> None:
+            told.looked.append({k.lower(): v for k, v in self.headers.items()})
+            if told.models is None or self.path != "/v1/models":
+                send(self, b"not found", 404)
+            else:
+                send(self, told.models)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -78,7 +89,7 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             pass  # clients that leave in the middle are what these tests are about
 
     with Quiet(("127.0.0.1", 0), Serving) as server:
-        told = ChatServer(f"http://127.0.0.1:{server.server_address[1]}/v1", script)
+        told = ChatServer(f"http://127.0.0.1:{server.server_address[1]}/v1", script, models=models)
         Serving.timeout = 30
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -88,6 +99,12 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             server.left.set()
             server.shutdown()
             thread.join()
+
+
+def listing(*ids: str, owner: str = "library") -> bytes:
+    """A list of models as servers send it."""
+    data = [{"id": id, "object": "model", "created": 1, "owned_by": owner} for id in ids]
+    return json.dumps({"object": "list", "data": data}).encode()
 
 
 def send(handler: Handler, content: bytes, status: int = 200, **headers: str) -> None:

@@ -412,6 +412,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
         "/answer",
         "/answers",
         "/search",
+        "/readers",
         "/books",
         "/books/{book_id}",
         "/books/{book_id}/text",

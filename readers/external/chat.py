@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from encoders.errors import ModelError
@@ -53,11 +53,18 @@ class ChatReader(Reader):
         self._logprobs = True
 
     @classmethod
-    def load(cls, argument: str | None, *, key: str | None = None, timeout_s: float = 120.0) -> ChatReader:
+    def load(
+        cls,
+        argument: str | None,
+        *,
+        key: str | None = None,
+        timeout_s: float = 120.0,
+        keyless: Collection[str] = (),
+    ) -> ChatReader:
         """The model at ``BASE_URL@model=NAME``; the address is first called when something is read.
 
-        A name may end in ``@chars=N``, the budget. Raises ``ModelError`` for another form and for an
-        address that is none.
+        A name may end in ``@chars=N``, the budget. The key is not shown at ``keyless`` addresses. Raises
+        ``ModelError`` for another form and for an address that is none.
         """
         url, at, model = (argument or "").partition(MODEL)
         if not url.strip() or not at or not model.strip():
@@ -72,7 +79,8 @@ class ChatReader(Reader):
                     f"{model[chars.start() :]!r} ends no model's name; wanted @chars=N at its end"
                 )
             model, budget = model[: chars.start()], int(chars[1])
-        return cls(Endpoint(url, key, timeout_s), model.strip(), budget=budget)
+        shown = None if url in keyless else key
+        return cls(Endpoint(url, shown, timeout_s), model.strip(), budget=budget)
 
     def reach(self) -> None:
         """See ``Reader.reach``."""

@@ -38,7 +38,7 @@ _ADVICE = {
     403: "check the key",
     404: "check the address and the model's name",
 }
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Endpoint:
@@ -80,7 +80,7 @@ class Endpoint:
             raise ModelError(f"the key for {self.url} holds characters that no HTTP header can; check it")
         self._timeout_s, self._pause_s, self._cool_s = timeout_s, pause_s, cool_s
         # Proxies are for what is out on the network, never for a server on this machine.
-        self._trust_env = host not in _LOOPBACK
+        self._trust_env = host not in LOOPBACK
         self._failed: tuple[float, str] | None = None
 
     def ask(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

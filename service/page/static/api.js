@@ -87,6 +87,7 @@ const get = async (path, options) => (await send(path, options)).json();
 const path = (id) => `books/${encodeURIComponent(id)}`;
 
 export const books = () => get("books");
+export const readers = () => get("readers");
 export const book = (id) => get(path(id));
 
 /** The answer to a question; `onFound(found)` hears of the passages before they are read. */

@@ -7,14 +7,15 @@ import { HEADINGS, confidenceInWords, count } from "./words.js";
 const CANDIDATES = 5;
 
 /**
- * Asks `question` of `book`, of which the share `read` (percent) and so the text up to `limit` may be used.
+ * Asks `question` of `book` by `reader` (null for the service's own choice), of which the share `read` (percent) and so the text up to `limit` may be used.
  *
  * What is found and answered is shown in `into` and on `strip`, how far it is in `status`; `onOpen(place, marks)`
  * hears which place is wanted in the whole book. Resolves to the answer, or to null where the book is another
  * one than `book` by now and nothing of it was shown. Rejects once `signal` says so.
  */
-export async function ask({ book, question, read, limit, signal, into, strip, status, onOpen }) {
+export async function ask({ book, question, reader, read, limit, signal, into, strip, status, onOpen }) {
   const request = { book_id: book.id, question, n_best: CANDIDATES };
+  if (reader !== null) request.reader = reader;
   if (read !== 100) request.before = `${read}%`;
   const isNow = ({ versions }) => versions.index === book.version;
   status.textContent = "Searching the book …";

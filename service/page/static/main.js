@@ -7,6 +7,7 @@ import { offerColours } from "./colours.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
 import { offerKey } from "./key.js";
+import { LanguageModels } from "./language_models.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Reader } from "./reader.js";
@@ -45,6 +46,10 @@ const history = new History(
   (asked) => go({ book: asked.book, q: asked.question, read: asked.read }),
   () => question.focus(),
 );
+
+const models = new LanguageModels(at("answering"), () => {
+  if (book !== null && wanted().q !== "") attempt(follow);
+});
 
 const errors = new Errors(at("error"), async (error) => {
   at("status").textContent = "";
@@ -151,7 +156,7 @@ async function askBook(q, share) {
   const [into, status] = [answerBox, at("status")];
   into.setAttribute("aria-busy", "true");
   try {
-    const given = { book: of, question: q, read: share, limit: limit(), signal, into, strip, status };
+    const given = { book: of, question: q, reader: models.chosen, read: share, limit: limit(), signal, into, strip, status };
     const answer = await ask({ ...given, onOpen: openInBook });
     if (answer === null) {
       book = null; // it was replaced: its length and its chapters are others now
@@ -234,6 +239,7 @@ clearBook();
 
 attempt(async () => {
   await library.load();
+  await models.load();
   const last = memory.remembered("book");
   const id = library.title(last) !== null || library.books.length !== 1 ? last : library.books[0].id;
   if (wanted().book === null && library.title(id) !== null) move({ book: id });
