@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -125,6 +125,42 @@ def completion(text: str | None, finish: str = "stop", logprobs: Any = None) -> 
     return json.dumps({"object": "chat.completion", "model": "parrot", "choices": [choice]}).encode()
 
 
+def streamed(text: str, size: int = 4, finish: str | None = "stop") -> list[bytes]:
+    """A chat completion in events, as servers send it: a role, pieces of ``size`` characters, an end."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    events = [{"object": "chat.completion.chunk", "choices": [one]} for one in choices]
+    return [*(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events), b"data: [DONE]\n\n"]
+
+
+def stream(handler: Handler, pieces: Iterable[bytes]) -> None:
+    """A response in ``pieces``, each sent by itself; the connection is closed after the last."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream; charset=utf-8")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    handler.close_connection = True
+    for piece in pieces:
+        handler.wfile.write(piece)
+        handler.wfile.flush()
+
+
+def streams(pieces: Iterable[bytes]) -> Script:
+    """A script that always answers with these ``pieces`` of a stream."""
+    kept = list(pieces)
+    return lambda handler, asked: stream(handler, kept)
+
+
+def reply(handler: Handler, asked: Asked, text: str) -> None:
+    """``text`` as a completion, in a stream where that was asked for."""
+    if asked.body.get("stream"):
+        stream(handler, streamed(text))
+    else:
+        send(handler, completion(text))
+
+
 def says(text: str | None, finish: str = "stop", logprobs: Any = None) -> Script:
     """A script that always replies with ``text``."""
     return lambda handler, asked: send(handler, completion(text, finish, logprobs))
@@ -145,8 +181,8 @@ def parrot(handler: Handler, asked: Asked) -> None:
     ]
     best = max(sentences, key=lambda one: len(wanted & set(words(one[1]))), default=(0, ""))
     if not wanted & set(words(best[1])):
-        send(handler, completion("ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:"))
+        reply(handler, asked, "ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:")
         return
     number, sentence = best
     answer = " ".join(sentence.split()[-3:]).rstrip(".!?")
-    send(handler, completion(f"ANSWER: {answer}\nPASSAGE: {number}\nQUOTE: {sentence}"))
+    reply(handler, asked, f"ANSWER: {answer}\nPASSAGE: {number}\nQUOTE: {sentence}")

@@ -55,6 +55,11 @@ _DESCRIPTIONS = re.compile(
     r"what do(?: we|es (?:one|the reader)) (?:know|learn) (?:about|of) .*)",
     re.I | re.S,
 )
+_COMPARISONS = re.compile(
+    r"\bcompare(?:d|s)?\b|\b(?:difference|differences|similarit(?:y|ies)) between\b|"
+    r"\bhow (?:do|does|did|are|is|was|were) .+ (?:differ|different|alike|similar)\b|\bin common\b",
+    re.I | re.S,
+)
 _OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
 
 
@@ -78,6 +83,11 @@ def question_kind(question: str) -> Kind:
     after_clause = [at for at in asking if at and keys[at - 1] == ","]
     at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
     return _refined(_OF_WORD[keys[at]], keys[at + 1 :])
+
+
+def is_comparison(question: str) -> bool:
+    """Whether a question asks what is alike in two, or different."""
+    return _COMPARISONS.search(question) is not None
 
 
 def _is_relative(keys: list[str], at: int) -> bool:
