@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest, before_offset
 from answering.citing import (
@@ -22,15 +22,19 @@ from answering.citing import (
     passages_read,
 )
 from answering.configuration import OPEN_BYTES, Configuration
+from answering.follow_ups import understood_alone
 from answering.open_books import OpenBooks, configured_reader
+from answering.spoilers import LEAKED, SpoilerGuard
+from answering.summaries import NO_SUCH_CHAPTER, passages_to_summarise
 from answering.trust import Thresholds, doubt, doubted, refusal
+from indexing.book import Passage
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
-from readers.reading import Answer, Reader, Reading
+from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
 from retrieval import RETRIEVERS
 from retrieval.hits import Hit, Retriever, Search
 from text.cloze import NotACloze
@@ -78,7 +82,7 @@ class Found:
     """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
 
     ``reading`` is what the reader is given: ``reading.passages[i]`` is the text of ``in_story_order[i]``.
-    ``before`` is the offset asked for, resolved.
+    ``before`` is the offset asked for, resolved. ``missing`` says why there is nothing to read.
     """
 
     ask: Ask
@@ -87,6 +91,7 @@ class Found:
     hits: tuple[Hit, ...]
     in_story_order: tuple[Hit, ...]
     reading: Reading
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +181,51 @@ class BookQA:
         return self.answer_many([ask])[0]
 
     def answer_many(
-        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None = None
+        self,
+        asks: Sequence[Ask],
+        on_found: Callable[[Sequence[Searched]], None] | None = None,
+        on_words: Sequence[OnWords | None] = (),
     ) -> list[CitedAnswer]:
         """One cited answer per question, in order.
 
         ``on_found`` is called before anything is read, once or more often, with what was found for the
-        next questions in their order, as ``search_many`` has it.
+        next questions in their order, as ``search_many`` has it. ``on_words``, one per question or none, hear
+        the answers as language models write them.
 
         Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
         index and ``ModelError`` for models that cannot be loaded.
         """
-        return [cited for batch in _batches(asks) for cited in self._answer_batch(batch, on_found)]
+        hears = on_words or [None] * len(asks)
+        return [
+            cited
+            for first in range(0, len(asks), TOGETHER)
+            for cited in self._answer_batch(
+                asks[first : first + TOGETHER], on_found, hears[first : first + TOGETHER]
+            )
+        ]
 
     def _answer_batch(
-        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None
+        self,
+        given: Sequence[Ask],
+        on_found: Callable[[Sequence[Searched]], None] | None,
+        on_words: Sequence[OnWords | None],
     ) -> list[CitedAnswer]:
         stopwatch = Stopwatch()
-        found = self.find(asks, stopwatch)
+        asks = [self._understood(ask) for ask in given]
+        found = self.find(asks, stopwatch, summaries=True)
         if on_found is not None:
             on_found(_searched(found, stopwatch))
+        guards = [self._guard(one) for one in found]
         # What cannot be answered is not read.
-        refusals = [refusal(ask) for ask in asks]
-        asked = [one for one, refused in zip(found, refusals, strict=True) if refused is None]
-        read = iter(self.read(asked))
-        answers = [next(read) if refused is None else [] for refused in refusals]
+        refusals = [refusal(one.ask) or one.missing for one in found]
+        asked = [i for i, refused in enumerate(refusals) if refused is None]
+        answers: list[list[Answer]] = [[] for _ in found]
+        hears = [_guarded(on_words[i], guards[i]) for i in asked]
+        for i, of_one in zip(asked, self.read([found[i] for i in asked], hears), strict=True):
+            answers[i] = of_one
+            guard = guards[i]
+            if guard is not None and any(guard.leaks(one.text) for one in of_one):
+                answers[i], refusals[i] = [], LEAKED
         stopwatch.end("read")
         candidates = [
             doubted(self.cite(one, of_one), doubt(one.ask, one.index, one.before) if of_one else None)
@@ -208,9 +234,24 @@ class BookQA:
         stopwatch.end("cite")
         timings_ms = stopwatch.timings_ms()
         return [
-            self._cited(one, best, refused, timings_ms)
-            for one, best, refused in zip(found, candidates, refusals, strict=True)
+            self._cited(one, best, refused, timings_ms, of_one[0].prompt if of_one else None, ask)
+            for one, best, refused, of_one, ask in zip(
+                found, candidates, refusals, answers, given, strict=True
+            )
         ]
+
+    def _understood(self, ask: Ask) -> Ask:
+        if not ask.conversation or not spec_of(ask.reader).language_model:
+            return ask
+        reader = cast(LanguageModel, self._reader(ask.reader))
+        return understood_alone(ask, self._books.get(ask.book_id).index, reader)
+
+    def _guard(self, found: Found) -> SpoilerGuard | None:
+        """What keeps a language model from telling what lies behind the limit, where there is one."""
+        if found.before is None or not spec_of(found.ask.reader).language_model:
+            return None
+        end = min(found.before, found.index.characters)
+        return SpoilerGuard(found.ask.question, found.index.text(0, end) if end else "")
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
@@ -221,29 +262,41 @@ class BookQA:
         return _searched(self.find(asks, stopwatch), stopwatch)
 
     def find(
-        self, asks: Sequence[Ask], stopwatch: Stopwatch | None = None, *, all_hits: bool = False
+        self,
+        asks: Sequence[Ask],
+        stopwatch: Stopwatch | None = None,
+        *,
+        all_hits: bool = False,
+        summaries: bool = False,
     ) -> list[Found]:
         """The passages for each question; questions to one book are searched in one call.
 
         What a second phase of searching reads is read for all books in one call. ``stopwatch`` times the
         step ``search`` and the second phases. ``all_hits`` puts every passage of the book in order, not
-        those alone that are read. Raises as ``answer_many`` does.
+        those alone that are read. With ``summaries`` all passages are found of a part of the book that a
+        language model is to summarise. Raises as ``answer_many`` does.
         """
         stopwatch = stopwatch or Stopwatch()
         # Once per book: one batch must not see two builds of it.
         books = {book_id: self._books.get(book_id) for book_id in {ask.book_id for ask in asks}}
         befores = [before_offset(ask.before, books[ask.book_id].index.characters) for ask in asks]
         groups: dict[tuple[str, str, int, int | None], list[int]] = defaultdict(list)
+        summarised: dict[int, list[Passage]] = {}
         for i, (ask, before) in enumerate(zip(asks, befores, strict=True)):
+            if summaries and spec_of(ask.reader).language_model:
+                whole = passages_to_summarise(ask.question, books[ask.book_id].index, before)
+                if whole is not None:
+                    summarised[i] = whole
+                    continue
             k = max(ask.k, len(books[ask.book_id].index.passages)) if all_hits else ask.k
             groups[ask.book_id, ask.retriever, k, before].append(i)
         begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
+        hits: dict[int, list[Hit]] = {}
         for (book_id, name, k, before), members in groups.items():
             retriever = books[book_id].retriever(name)
             search = retriever.begin([asks[i].searched for i in members], k, before)
             begun[type(retriever)].append((members, search))
         stopwatch.end("search")
-        hits: dict[int, list[Hit]] = {}
         for kind, searches in begun.items():
             finished = kind.finish([search for _, search in searches])
             for (members, _), of_search in zip(searches, finished, strict=True):
@@ -252,11 +305,16 @@ class BookQA:
                 stopwatch.end(kind.second_phase)
         return [
             _found(ask, books[ask.book_id].index, before, hits[i])
+            if i in hits
+            else _whole(ask, books[ask.book_id].index, before, summarised[i])
             for i, (ask, before) in enumerate(zip(asks, befores, strict=True))
         ]
 
-    def read(self, found: Sequence[Found]) -> list[list[Answer]]:
-        """The reader's answers to each question, best first; none where nothing was found."""
+    def read(self, found: Sequence[Found], on_words: Sequence[OnWords | None] = ()) -> list[list[Answer]]:
+        """The reader's answers to each question, best first; none where nothing was found.
+
+        ``on_words`` as for ``answer_many``.
+        """
         groups: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, one in enumerate(found):
             if one.reading.passages:
@@ -264,7 +322,8 @@ class BookQA:
         answers: list[list[Answer]] = [[] for _ in found]
         for (reader, n_best), members in groups.items():
             readings = [found[i].reading for i in members]
-            answered = answers_to(reader, self._reader(reader), readings, n_best)
+            hears = [on_words[i] for i in members] if on_words else ()
+            answered = answers_to(reader, self._reader(reader), readings, n_best, hears)
             for i, of_one in zip(members, answered, strict=True):
                 answers[i] = of_one
         return answers
@@ -289,6 +348,8 @@ class BookQA:
         candidates: tuple[Candidate, ...],
         refused: str | None,
         timings_ms: dict[str, float],
+        prompt: str | None,
+        given: Ask,
     ) -> CitedAnswer:
         best = candidates[0] if candidates else Candidate("", 0.0, None, refused)
         verdict: Verdict = self._thresholds.verdict(best.confidence) if candidates else "none"
@@ -307,8 +368,10 @@ class BookQA:
                 "index": found.index.version,
                 "retriever": found.ask.retriever,
                 "reader": reader if weights is None else f"{reader}@{weights}",
-            },
+            }
+            | ({} if prompt is None else {"prompt": prompt}),
             timings_ms=timings_ms,
+            rewritten=None if found.ask.question == given.question else found.ask.question,
         )
 
     def _reader(self, name: str) -> Reader:
@@ -332,6 +395,17 @@ def _found(ask: Ask, index: BookIndex, before: int | None, hits: Sequence[Hit]) 
         encoded=tuple(hit.encoded for hit in read),
     )
     return Found(ask, index, before, _without_encoded(hits), _without_encoded(read), reading)
+
+
+def _whole(ask: Ask, index: BookIndex, before: int | None, passages: Sequence[Passage]) -> Found:
+    """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
+    hits = tuple(Hit(passage, 0.0) for passage in passages)
+    reading = Reading(ask.question, tuple(index.text(one.start, one.end) for one in passages))
+    return Found(ask, index, before, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
+
+
+def _guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:
+    return on_words if on_words is None or guard is None else guard.guarded(on_words)
 
 
 def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
-from answering.ask import BadRequest, before_offset
+from answering.ask import BadRequest, Turn, before_offset
 from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
 from indexing.characters import characters, find_names, known_names
@@ -23,6 +23,7 @@ from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from indexing.tagged_book import Name
 from readers import spec_of
+from readers.reading import OnWords
 from service import problems
 from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
@@ -101,12 +102,15 @@ class Service:
         given = request.model_dump(exclude_none=True)
         if "candidates" in given:
             given["candidates"] = tuple(given["candidates"])
+        given["conversation"] = tuple(Turn(**turn) for turn in given.get("conversation", ()))
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
         readers = self.local_models.allowed
         if ask.reader not in readers:
             raise UnknownName("reader", ask.reader, readers)
         if ask.retriever not in self._allowed_retrievers:
             raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
+        if not spec_of(ask.reader).language_model:  # others are told nothing but the question
+            return replace(ask, conversation=())
         return ask
 
     def task(self, work: str, request: SearchRequest) -> Task:
@@ -142,10 +146,13 @@ class Service:
         request: Request | None,
         asked: AnswerRequest,
         on_found: Callable[[Searched], None] | None = None,
+        on_words: OnWords | None = None,
     ) -> AnswerResponse:
-        """The answer to what was ``asked``, likewise; ``on_found`` as a ``Task`` has it."""
+        """The answer to what was ``asked``, likewise; ``on_found``, ``on_words``: see ``Task``."""
         [response] = await self.answers(
-            request, [asked], lambda: [replace(self.task(ANSWER, asked), on_found=on_found)]
+            request,
+            [asked],
+            lambda: [replace(self.task(ANSWER, asked), on_found=on_found, on_words=on_words)],
         )
         return response
 

@@ -49,11 +49,12 @@ async def answer(asked: AnswerRequest, request: Request, service: TheService) ->
 
     With `Accept: text/event-stream` the answer comes in server-sent events: `found`, what `POST /search`
     would answer, as soon as there are passages to read (left out where the answer is known already),
-    then `answer`, or `problem` where it fails from there on.
+    `words` as a language model writes them, which are a draft, then `answer`, or `problem` where it fails
+    from there on.
     """
     if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
         events = answer_events.AnswerEvents(answer_events.NamedEvents())
-        return await events.response(service.answer(request, asked, events.on_found))
+        return await events.response(service.answer(request, asked, events.on_found, events.on_words))
     return await service.answer(request, asked)
 
 

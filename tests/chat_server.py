@@ -129,7 +129,7 @@ def streamed(text: str, size: int = 4, finish: str | None = "stop") -> list[byte
     """A chat completion in events, as servers send it: a role, pieces of ``size`` characters, an end."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     events = [{"object": "chat.completion.chunk", "choices": [one]} for one in choices]
     return [*(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events), b"data: [DONE]\n\n"]

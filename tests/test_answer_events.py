@@ -76,7 +76,11 @@ def test_the_passages_come_before_the_answer_is_read(shelf_store: IndexStore) ->
                     assert name == "found"
                     assert len(found["hits"]) == 5
                     gate.set()  # not before: else the answer could have been meant
-                    assert next(coming)[0] == "answer"
+                    *words, (last, answer) = coming
+                    assert {name for name, _ in words} == {"words"}
+                    assert last == "answer"
+                    assert "".join(one["text"] for _, one in words) == answer["answer"]
+                    assert answer["versions"]["prompt"] == "answer 1"
             finally:
                 gate.set()
 

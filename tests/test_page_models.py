@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, chatting, listing, parrot
+from chat_server import (
+    Asked,
+    ChatServer,
+    Handler,
+    chatting,
+    listing,
+    parrot,
+    reply,
+    stream,
+    streamed,
+)
 from server import running
 
 from indexing.store import IndexStore
@@ -50,6 +61,63 @@ def test_a_model_on_this_machine_is_said_to_run_can_be_chosen_and_stays_so(
     page.reload()
     expect(page.get_by_label("Answered by")).to_have_value(f"chat:{ollama.url}@model=qwen3")
     expect(page.locator("#versions")).to_contain_text("@model=qwen3,")
+
+
+def test_words_are_shown_as_they_are_written_and_the_answer_takes_their_place(
+    page: Any, ollama: ChatServer
+) -> None:
+    gate = threading.Event()
+
+    def writes(handler: Handler, asked: Asked) -> None:
+        def pieces() -> Iterator[bytes]:
+            events = streamed(f"ANSWER: Ines hid it well.\nPASSAGE: 1\nQUOTE: {first_words(asked)}")
+            yield from events[:7]
+            gate.wait(60)
+            yield from events[7:]
+
+        stream(handler, pieces())
+
+    ollama.script = writes
+    try:
+        page.goto("/#book=lantern")
+        page.get_by_label("Answered by").select_option("qwen3 (Ollama)")
+        page.locator("#question").fill(QUESTION)
+        page.locator("#submit").click()
+        expect(page.locator("#answer .draft")).to_contain_text("Ines hid")
+        expect(page.locator("#status")).to_have_text("Writing …")
+        gate.set()
+        browsing.answered(page)
+        expect(page.locator("#answer .draft")).to_have_count(0)
+        expect(page.locator("#answer .said")).to_have_text("Ines hid it well.")
+    finally:
+        gate.set()
+
+
+def first_words(asked: Asked) -> str:
+    return " ".join(asked.passages[1].split()[:3])
+
+
+def test_a_follow_up_is_asked_with_what_was_said_and_shown_as_it_was_understood(
+    page: Any, ollama: ChatServer
+) -> None:
+    def converses(handler: Handler, asked: Asked) -> None:
+        if "rewrite" in asked.body["messages"][0]["content"]:
+            reply(handler, asked, "QUESTION: What did Tobias bring from the city?")
+        else:
+            parrot(handler, asked)
+
+    ollama.script = converses
+    page.goto("/#book=lantern")
+    page.get_by_label("Answered by").select_option("qwen3 (Ollama)")
+    for question in (QUESTION, "And what did he bring?"):
+        page.locator("#question").fill(question)
+        page.locator("#submit").click()
+        expect(page.locator("#versions")).to_contain_text("@model=qwen3,")
+        browsing.answered(page)
+        expect(page.locator("#asked")).to_contain_text(question)
+    expect(page.locator("#answer .rewritten")).to_have_text("Asked as: What did Tobias bring from the city?")
+    assert QUESTION in ollama.asked[1].body["messages"][1]["content"]
+    assert ollama.asked[2].question == "What did Tobias bring from the city?"
 
 
 def test_without_a_language_model_no_choice_is_shown(page: Any, ollama: ChatServer) -> None:

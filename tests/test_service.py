@@ -436,7 +436,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
                     continue
                 contents = dict(response["content"])
                 if (path, status) == ("/answer", "200"):
-                    assert len(contents.pop("text/event-stream")["schema"]["anyOf"]) == 3
+                    assert len(contents.pop("text/event-stream")["schema"]["anyOf"]) == 4
                 if path in ("/v1/chat/completions", "/mcp") and status == "200":
                     assert contents.pop("text/event-stream")
                 [(media_type, content)] = contents.items()

@@ -60,6 +60,9 @@ _COMPARISONS = re.compile(
     r"\bhow (?:do|does|did|are|is|was|were) .+ (?:differ|different|alike|similar)\b|\bin common\b",
     re.I | re.S,
 )
+_COMMANDS = frozenset(
+    {"describe", "compare", "explain", "summarise", "summarize", "tell", "give", "name", "list", "recap"}
+)
 _OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
 
 
@@ -158,7 +161,7 @@ def needs_conversation(question: str) -> bool:
 
 def opens_question(key: str) -> bool:
     """Whether a first word is one that questions begin with, whose capital makes it no name."""
-    return key in _OF_WORD or key in _AUXILIARIES or key in _OPENERS or key in _PRONOUNS
+    return any(key in words for words in (_OF_WORD, _AUXILIARIES, _OPENERS, _PRONOUNS, _COMMANDS))
 
 
 def _is_open_pronoun(keys: Sequence[str], at: int) -> bool:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_validator
 
-from answering.ask import MOST_PASSAGES, BadRequest, check_question
+from answering.ask import (
+    MOST_PASSAGES,
+    MOST_TURNS,
+    BadRequest,
+    Turn,
+    check_conversation,
+    check_question,
+)
 from indexing.manifest import Manifest
 from service.json_bodies import RequestBody
-from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, Before, EvidenceOut, example
+from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, Before, EvidenceOut, TurnIn, example
 
 _MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}
 _MODEL: dict[str, JsonValue] = {
@@ -89,7 +97,9 @@ class CompletionRequest(RequestBody):
 
     model: Annotated[str, Field(max_length=200, description="A book's id, as `GET /v1/models` lists it.")]
     messages: list[ChatMessage] = Field(
-        min_length=1, description="The last of the user's is the question; those before it are not read."
+        min_length=1,
+        description="The last of the user's is the question; those before it are read where a language model "
+        "answers, to understand a question that follows others.",
     )
     stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
     before: Before = None
@@ -119,7 +129,23 @@ class CompletionRequest(RequestBody):
             retriever=self.retriever,
             reader=self.reader,
             before=self.before,
+            conversation=_turns(self.messages),
         )
+
+
+def _turns(messages: list[ChatMessage]) -> list[TurnIn]:
+    """What was asked before the question, and answered; what is no text that a turn may have is left out."""
+    turns: list[TurnIn] = []
+    last = max(i for i, one in enumerate(messages) if one.role == "user")
+    for one in messages[:last]:
+        with contextlib.suppress(BadRequest):
+            if one.role == "user":
+                turns.append(TurnIn(question=check_question(one.text)))
+            elif one.role == "assistant" and turns:
+                turn = Turn(turns[-1].question, one.text)
+                check_conversation([turn])
+                turns[-1] = TurnIn(question=turn.question, answer=turn.answer)
+    return turns[-MOST_TURNS:]
 
 
 def _question(messages: list[ChatMessage]) -> str:

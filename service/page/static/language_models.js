@@ -5,10 +5,33 @@ import * as memory from "./memory.js";
 import { element } from "./text.js";
 
 const OWN = ""; // the service's own choice
+const TURNS = 6; // of a conversation that are told
+const LONGEST_ANSWER = 4000; // characters of a turn
+
+/** What was asked of one book and answered by a language model, since the book was opened. */
+export class Conversation {
+  #turns = [];
+
+  clear() {
+    this.#turns = [];
+  }
+
+  /** What was said before `asked`, and up to no later a place in the book than the share `read`. */
+  before(asked, read) {
+    const usable = this.#turns.filter((turn) => turn.asked !== asked && turn.read <= read);
+    return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
+  }
+
+  add(asked, read, { rewritten, answer }) {
+    const turn = { asked, read, question: rewritten ?? asked, answer: answer.slice(0, LONGEST_ANSWER) };
+    this.#turns = [...this.#turns.filter((one) => one.asked !== asked), turn];
+  }
+}
 
 export class LanguageModels {
   #box;
   #select;
+  #own = null;
 
   /** `box` holds the list and what is said of it; `onChange()` hears of another choice. */
   constructor(box, onChange) {
@@ -25,13 +48,18 @@ export class LanguageModels {
     return this.#select.value === OWN ? null : this.#select.value;
   }
 
+  /** Whether a language model answers, be it the service's own choice. */
+  get areAsked() {
+    return this.chosen !== null || Boolean(this.#own?.language_model);
+  }
+
   /** Asks the service what there is; without a language model nothing is shown. */
   async load() {
     const readers = await api.readers().catch(() => []); // then its own choice answers
     const models = readers.filter((reader) => reader.language_model !== null && !reader.is_default);
-    const own = readers.find((reader) => reader.is_default);
+    this.#own = readers.find((reader) => reader.is_default) ?? null;
     this.#select.replaceChildren(
-      element("option", { value: OWN }, own?.language_model ?? "the built-in reader"),
+      element("option", { value: OWN }, this.#own?.language_model ?? "the built-in reader"),
       ...models.map((one) =>
         element("option", { value: one.name }, [one.language_model, one.server && `(${one.server})`].filter(Boolean).join(" ")),
       ),

@@ -7,7 +7,7 @@ import { offerColours } from "./colours.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
 import { offerKey } from "./key.js";
-import { LanguageModels } from "./language_models.js";
+import { Conversation, LanguageModels } from "./language_models.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Reader } from "./reader.js";
@@ -47,6 +47,7 @@ const history = new History(
   () => question.focus(),
 );
 
+const conversation = new Conversation();
 const models = new LanguageModels(at("answering"), () => {
   if (book !== null && wanted().q !== "") attempt(follow);
 });
@@ -124,6 +125,7 @@ function clearBook() {
   asking?.abort();
   if (book !== null) clearAnswer();
   book = null;
+  conversation.clear();
   question.value = "";
   document.title = "storyqa";
   at("book-title").textContent = "Choose a book";
@@ -156,7 +158,9 @@ async function askBook(q, share) {
   const [into, status] = [answerBox, at("status")];
   into.setAttribute("aria-busy", "true");
   try {
-    const given = { book: of, question: q, reader: models.chosen, read: share, limit: limit(), signal, into, strip, status };
+    const said = models.areAsked ? conversation.before(q, share) : [];
+    const how = { reader: models.chosen, conversation: said, read: share, limit: limit() };
+    const given = { book: of, question: q, ...how, signal, into, strip, status };
     const answer = await ask({ ...given, onOpen: openInBook });
     if (answer === null) {
       book = null; // it was replaced: its length and its chapters are others now
@@ -166,6 +170,7 @@ async function askBook(q, share) {
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
+    if (models.areAsked) conversation.add(q, share, answer);
     memory.rememberAsked({ book: of.id, title: of.title, question: q, read: share, answer: answer.answer });
     history.show();
   } catch (error) {
