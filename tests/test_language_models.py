@@ -205,6 +205,28 @@ def test_other_readers_are_told_nothing_of_a_conversation(shelf_store: IndexStor
     assert plain["rewritten"] is None
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_messages_of_openais_call_are_the_conversation(shelf_store: IndexStore, stream: bool) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": TURNS[0].question},
+        {"role": "assistant", "content": TURNS[0].answer},
+        {"role": "user", "content": "x" * 3000},
+        {"role": "user", "content": "And where had she hidden it?"},
+    ]
+    with chatting(rewrites("Where had Ines hidden the good oil?")) as server:
+        reader = f"chat:{server.url}@model=parrot"
+        settings = Settings(store=shelf_store.root, retriever="bm25", reader="overlap", readers=(reader,))
+        body = {"model": "lantern", "messages": messages, "reader": reader, "stream": stream}
+        with serving(settings) as client:
+            response = client.post("/v1/chat/completions", json=body)
+        told = server.asked[0].body["messages"][1]["content"]
+    assert "Reader: Who kept the lighthouse at Quill Point?\nAnswer: Old Ines\n" in told
+    assert "Be brief" not in told
+    assert "xxx" not in told
+    assert '"rewritten":"Where had Ines' in response.text.replace('": "', '":"')
+
+
 # The limit
 
 

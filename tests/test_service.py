@@ -45,6 +45,7 @@ def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
         "passages",
         "versions",
         "timings_ms",
+        "rewritten",
     }
     evidence = answer["evidence"]
     assert set(evidence) >= {"start", "end", "passage", "chapter", "text", "sentence"}
