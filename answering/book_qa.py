@@ -248,10 +248,12 @@ class BookQA:
 
     def _guard(self, found: Found) -> SpoilerGuard | None:
         """What keeps a language model from telling what lies behind the limit, where there is one."""
-        if found.before is None or not spec_of(found.ask.reader).language_model:
+        before = found.before
+        if before is None or before >= found.index.characters:
             return None
-        end = min(found.before, found.index.characters)
-        return SpoilerGuard(found.ask.question, found.index.text(0, end) if end else "")
+        if not spec_of(found.ask.reader).language_model:
+            return None
+        return SpoilerGuard(found.ask.question, found.index.text(0, before) if before else "")
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
