@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +18,8 @@ MOST_CANDIDATES = 100
 LONGEST_CANDIDATE = 200
 MOST_PASSAGES = 100
 MOST_ANSWERS = 20
+MOST_TURNS = 20
+LONGEST_ANSWER = 4000  # of a turn
 # The confidence from which an answer is taken for one: below it the book may not say.
 ANSWERABLE = 0.15
 # The confidence from which an answer is given for one, so that at most about a third of those are wrong.
@@ -36,6 +38,14 @@ class BadRequest(StoryQAError):
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A question that was asked before, and what was answered."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """A question to the book ``book_id``, and how to go about it.
 
@@ -45,7 +55,8 @@ class Ask:
     of each book alike, or by book id where it is a mapping, in which ``*`` stands for all others; books that
     it does not name may be read to their ends.
     ``reader`` is a name as ``open_reader`` takes it. One blank (``XXXXX``, ``@placeholder``, ``____``) makes
-    the question a cloze, and ``candidates`` are the answers to choose from, to it or to any question. Raises
+    the question a cloze, and ``candidates`` are the answers to choose from, to it or to any question.
+    ``conversation`` is what was asked and answered before, for readers that are language models. Raises
     ``BadRequest``.
     """
 
@@ -57,6 +68,7 @@ class Ask:
     n_best: int = 3
     before: Before | Mapping[str, Before] = None
     candidates: tuple[str, ...] = ()
+    conversation: tuple[Turn, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.before, Mapping):
@@ -64,6 +76,7 @@ class Ask:
         check_question(self.question)
         _check_blank(self.question)
         _check_candidates(self.candidates)
+        check_conversation(self.conversation)
         _check_count("k", self.k, MOST_PASSAGES)
         _check_count("n_best", self.n_best, MOST_ANSWERS)
         for before in self.before.values() if isinstance(self.before, Mapping) else [self.before]:
@@ -123,6 +136,23 @@ def _check_candidates(candidates: tuple[str, ...]) -> None:
     if len(set(candidates)) < len(candidates):
         twice = next(one for one in candidates if candidates.count(one) > 1)
         raise refuse(f"the candidate {twice[:20]!r} is given twice; wanted each once")
+
+
+def check_conversation(conversation: Sequence[Turn]) -> None:
+    """Raise ``BadRequest`` where there are too many turns, or one is too long or no text."""
+    if len(conversation) > MOST_TURNS:
+        raise BadRequest("conversation", f"{len(conversation)} turns; wanted at most {MOST_TURNS}")
+    for turn in conversation:
+        for text, longest in ((turn.question, LONGEST_QUESTION), (turn.answer, LONGEST_ANSWER)):
+            if len(text) > longest or _has_half_pair(text):
+                raise BadRequest(
+                    "conversation",
+                    f"{text[:20]!r} is part of a turn; wanted Unicode text of at most {longest:,}",
+                )
+
+
+def _has_half_pair(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def before_offset(before: int | str | None, characters: int) -> int | None:

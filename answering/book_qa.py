@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
 from answering.citing import (
@@ -22,17 +22,21 @@ from answering.citing import (
     passages_read,
 )
 from answering.configuration import OPEN_BYTES, Configuration
+from answering.follow_ups import understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.scope import is_one_book
+from answering.spoilers import LEAKED, SpoilerGuard
+from answering.summaries import NO_SUCH_CHAPTER, passages_to_summarise
 from answering.trust import Thresholds, doubt, doubted, refusal
+from indexing.book import Passage
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
-from readers.reading import Answer, Reader, Reading
+from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
 from retrieval import RETRIEVERS, check_together
 from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 from text.cloze import NotACloze
@@ -81,6 +85,7 @@ class Found:
 
     Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
     ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
+    ``missing`` says why there is nothing to read.
     """
 
     ask: Ask
@@ -88,6 +93,7 @@ class Found:
     hits: tuple[BookHit, ...]
     in_story_order: tuple[BookHit, ...]
     reading: Reading
+    missing: str | None = None
 
     @property
     def books(self) -> dict[str, Readable]:
@@ -189,30 +195,51 @@ class BookQA:
         return self.answer_many([ask])[0]
 
     def answer_many(
-        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None = None
+        self,
+        asks: Sequence[Ask],
+        on_found: Callable[[Sequence[Searched]], None] | None = None,
+        on_words: Sequence[OnWords | None] = (),
     ) -> list[CitedAnswer]:
         """One cited answer per question, in order.
 
         ``on_found`` is called before anything is read, once or more often, with what was found for the
-        next questions in their order, as ``search_many`` has it.
+        next questions in their order, as ``search_many`` has it. ``on_words``, one per question or none, hear
+        the answers as language models write them.
 
         Raises ``UnknownBook`` and ``UnknownName`` for names in ``asks``, ``IndexMismatch`` for a broken
         index and ``ModelError`` for models that cannot be loaded.
         """
-        return [cited for batch in _batches(asks) for cited in self._answer_batch(batch, on_found)]
+        hears = on_words or [None] * len(asks)
+        return [
+            cited
+            for first in range(0, len(asks), TOGETHER)
+            for cited in self._answer_batch(
+                asks[first : first + TOGETHER], on_found, hears[first : first + TOGETHER]
+            )
+        ]
 
     def _answer_batch(
-        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None
+        self,
+        given: Sequence[Ask],
+        on_found: Callable[[Sequence[Searched]], None] | None,
+        on_words: Sequence[OnWords | None],
     ) -> list[CitedAnswer]:
         stopwatch = Stopwatch()
-        found = self.find(asks, stopwatch)
+        asks = [self._understood(ask) for ask in given]
+        found = self.find(asks, stopwatch, summaries=True)
         if on_found is not None:
             on_found(_searched(found, stopwatch))
+        guards = [self._guard(one) for one in found]
         # What cannot be answered is not read.
-        refusals = [refusal(ask) for ask in asks]
-        asked = [one for one, refused in zip(found, refusals, strict=True) if refused is None]
-        read = iter(self.read(asked))
-        answers = [next(read) if refused is None else [] for refused in refusals]
+        refusals = [refusal(one.ask) or one.missing for one in found]
+        asked = [i for i, refused in enumerate(refusals) if refused is None]
+        answers: list[list[Answer]] = [[] for _ in found]
+        hears = [_guarded(on_words[i], guards[i]) for i in asked]
+        for i, of_one in zip(asked, self.read([found[i] for i in asked], hears), strict=True):
+            answers[i] = of_one
+            guard = guards[i]
+            if guard is not None and any(guard.leaks(one.text) for one in of_one):
+                answers[i], refusals[i] = [], LEAKED
         stopwatch.end("read")
         candidates = [
             doubted(
@@ -224,9 +251,28 @@ class BookQA:
         stopwatch.end("cite")
         timings_ms = stopwatch.timings_ms()
         return [
-            self._cited(one, best, refused, timings_ms)
-            for one, best, refused in zip(found, candidates, refusals, strict=True)
+            self._cited(one, best, refused, timings_ms, of_one[0].prompt if of_one else None, ask)
+            for one, best, refused, of_one, ask in zip(
+                found, candidates, refusals, answers, given, strict=True
+            )
         ]
+
+    def _understood(self, ask: Ask) -> Ask:
+        """The question in words of its own, where it follows others and a language model answers."""
+        if not ask.conversation or not spec_of(ask.reader).language_model:
+            return ask
+        scope = self._scope(ask)
+        read = None if ask.before is None else ""
+        if isinstance(scope, OneBook) and read is not None:
+            read = scope.readable.read_so_far()
+        return understood_alone(ask, read, cast(LanguageModel, self._reader(ask.reader)))
+
+    def _guard(self, found: Found) -> SpoilerGuard | None:
+        """What keeps a language model from telling what lies behind a limit, where there is one."""
+        books = found.books.values()
+        if not spec_of(found.ask.reader).language_model or not any(book.is_limited for book in books):
+            return None
+        return SpoilerGuard(found.ask.question, "\n".join(book.read_so_far() for book in books))
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
@@ -237,29 +283,40 @@ class BookQA:
         return _searched(self.find(asks, stopwatch), stopwatch)
 
     def find(
-        self, asks: Sequence[Ask], stopwatch: Stopwatch | None = None, *, all_hits: bool = False
+        self,
+        asks: Sequence[Ask],
+        stopwatch: Stopwatch | None = None,
+        *,
+        all_hits: bool = False,
+        summaries: bool = False,
     ) -> list[Found]:
         """The passages for each question; questions to one book are searched in one call.
 
         What a second phase of searching reads is read for all books in one call. ``stopwatch`` times the
         step ``search`` and the second phases. ``all_hits`` puts every passage of the book in order, not
-        those alone that are read. Raises as ``answer_many`` does.
+        those alone that are read. With ``summaries`` all passages are found of a part of the book that a
+        language model is to summarise. Raises as ``answer_many`` does.
         """
         stopwatch = stopwatch or Stopwatch()
         # Once per book: one batch must not see two builds of it.
         opened: dict[str, OpenBook] = {}
         scopes = [self._scope(ask, opened) for ask in asks]
         groups: dict[tuple[Hashable, str, int], list[int]] = defaultdict(list)
+        summarised: dict[int, list[Passage]] = {}
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
+            whole = _to_summarise(ask, scope) if summaries else None
+            if whole is not None:
+                summarised[i] = whole
+                continue
             k = max(ask.k, scope.extent.passages) if all_hits else ask.k
             groups[scope.key, ask.retriever, k].append(i)
         begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
+        hits: dict[int, list[Hit]] = {}
         for (_, name, k), members in groups.items():
             scope = scopes[members[0]]
             search = scope.retriever(name).begin([asks[i].searched for i in members], k, scope.before)
             begun[type(search.retriever)].append((members, search))
         stopwatch.end("search")
-        hits: dict[int, list[Hit]] = {}
         for kind, searches in begun.items():
             finished = kind.finish([search for _, search in searches])
             for (members, _), of_search in zip(searches, finished, strict=True):
@@ -267,12 +324,17 @@ class BookQA:
             if kind.second_phase is not None:
                 stopwatch.end(kind.second_phase)
         return [
-            _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
+            _whole(ask, scope, summarised[i])
+            if i in summarised
+            else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
             for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
         ]
 
-    def read(self, found: Sequence[Found]) -> list[list[Answer]]:
-        """The reader's answers to each question, best first; none where nothing was found."""
+    def read(self, found: Sequence[Found], on_words: Sequence[OnWords | None] = ()) -> list[list[Answer]]:
+        """The reader's answers to each question, best first; none where nothing was found.
+
+        ``on_words`` as for ``answer_many``.
+        """
         groups: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, one in enumerate(found):
             if one.reading.passages:
@@ -280,7 +342,8 @@ class BookQA:
         answers: list[list[Answer]] = [[] for _ in found]
         for (reader, n_best), members in groups.items():
             readings = [found[i].reading for i in members]
-            answered = answers_to(reader, self._reader(reader), readings, n_best)
+            hears = [on_words[i] for i in members] if on_words else ()
+            answered = answers_to(reader, self._reader(reader), readings, n_best, hears)
             for i, of_one in zip(members, answered, strict=True):
                 answers[i] = of_one
         return answers
@@ -305,6 +368,8 @@ class BookQA:
         candidates: tuple[Candidate, ...],
         refused: str | None,
         timings_ms: dict[str, float],
+        prompt: str | None,
+        given: Ask,
     ) -> CitedAnswer:
         best = candidates[0] if candidates else Candidate("", 0.0, None, refused)
         verdict: Verdict = self._thresholds.verdict(best.confidence) if candidates else "none"
@@ -323,8 +388,10 @@ class BookQA:
                 "index": found.version,
                 "retriever": found.ask.retriever,
                 "reader": reader if weights is None else f"{reader}@{weights}",
-            },
+            }
+            | ({} if prompt is None else {"prompt": prompt}),
             timings_ms=timings_ms,
+            rewritten=None if found.ask.question == given.question else found.ask.question,
         )
 
     def _scope(self, ask: Ask, opened: dict[str, OpenBook] | None = None) -> Scope:
@@ -356,6 +423,27 @@ def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
         encoded=tuple(hit.encoded for hit in read),
     )
     return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading)
+
+
+def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
+    """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
+    if not spec_of(ask.reader).language_model or not isinstance(scope, OneBook):
+        return None
+    return passages_to_summarise(ask.question, scope.readable.index, scope.before)
+
+
+def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
+    """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
+    hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
+    reading = Reading(
+        ask.question, tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
+    )
+    version = scope.extent.version
+    return Found(ask, version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
+
+
+def _guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:
+    return on_words if on_words is None or guard is None else guard.guarded(on_words)
 
 
 def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:

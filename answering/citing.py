@@ -86,6 +86,7 @@ class CitedAnswer:
     and ``answerable`` False where that is that the book may not say; the best guess is given all the same.
     ``note`` is the best candidate's, or why there is none. ``candidates`` are the best answers, this one
     first; ``passages`` those read, in story order. ``versions`` names the index, retriever and reader;
+    ``rewritten`` is the question as it was answered, where it was put otherwise than it was asked.
     ``timings_ms`` are the wall times of the steps (``book_qa.STEPS``) and their ``total``, each of the whole
     batch the question was in.
     """
@@ -100,6 +101,7 @@ class CitedAnswer:
     passages: tuple[PassageRead, ...]
     versions: dict[str, str]
     timings_ms: dict[str, float]
+    rewritten: str | None = None
 
 
 def evidence_of(answer: Answer, reading: Reading, read: Sequence[BookHit]) -> Evidence | None:

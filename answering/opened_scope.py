@@ -67,7 +67,7 @@ class OneBook:
         counts = book.index.manifest.counts
         self.extent = Extent(book.index.version, counts.passages, counts.characters / max(1, counts.passages))
         self.before = ask.before_of(book.index.id, book.index.characters)
-        self._readable = Readable(book.index, self.before)
+        self.readable = Readable(book.index, self.before)
 
     @property
     def key(self) -> Hashable:
@@ -80,7 +80,7 @@ class OneBook:
 
     def placed(self, hit: Hit) -> BookHit:
         """See ``Scope.placed``."""
-        return BookHit(hit.passage, hit.score, hit.encoded, book=self._readable)
+        return BookHit(hit.passage, hit.score, hit.encoded, book=self.readable)
 
 
 class SeveralBooks:

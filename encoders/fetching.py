@@ -10,8 +10,6 @@ from pathlib import Path
 from encoders.backbone import Backbone, backbone_folder, check_weights, models_folder
 from encoders.errors import ModelError
 
-FILES = ("config.json", "tokenizer.json", "model.safetensors")
-
 
 def fetch_backbone(backbone: Backbone, source: Path | None = None) -> Path:
     """Put a backbone's files into the folder of models and return where; all of them, or nothing.
@@ -19,17 +17,19 @@ def fetch_backbone(backbone: Backbone, source: Path | None = None) -> Path:
     They are copied from the folder ``source``, by default fetched from the hub at the revision that we know,
     and only what has the right SHA-256 is kept. Raises ModelError where they cannot be had or are others.
     """
-    if backbone.hub is None:
+    if backbone.package is not None:
         return backbone_folder(backbone)  # it came with its package
+    if source is None and backbone.hub is None:
+        raise ModelError(f"{backbone.title} is in no hub that we know of; {backbone.remedy}")
     models = models_folder()
     models.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=models, prefix=f".{backbone.name}-") as folder:
         staged = Path(folder) / backbone.name
         staged.mkdir()
-        if source is None:
+        if source is not None:
+            _from_folder(source, staged, backbone)
+        elif backbone.hub is not None:
             _from_hub(*backbone.hub, staged, backbone)
-        else:
-            _from_folder(source, staged)
         check_weights(backbone, staged)
         target = models / backbone.name
         if target.exists():
@@ -38,10 +38,15 @@ def fetch_backbone(backbone: Backbone, source: Path | None = None) -> Path:
     return target
 
 
-def _from_folder(source: Path, target: Path) -> None:
-    for name in FILES:
+def _files(backbone: Backbone) -> tuple[str, ...]:
+    return (*backbone.beside, backbone.weights)
+
+
+def _from_folder(source: Path, target: Path, backbone: Backbone) -> None:
+    for name in _files(backbone):
         if not (source / name).is_file():
-            raise ModelError(f"{source / name} is missing; wanted a folder with {', '.join(FILES)}")
+            wanted = ", ".join(_files(backbone))
+            raise ModelError(f"{source / name} is missing; wanted a folder with {wanted}")
         shutil.copyfile(source / name, target / name)
 
 
@@ -52,7 +57,7 @@ def _from_hub(repository: str, revision: str, target: Path, backbone: Backbone) 
 
     if not sys.stderr.isatty():
         disable_progress_bars()
-    for name in FILES:
+    for name in _files(backbone):
         try:
             hf_hub_download(repository, name, revision=revision, local_dir=target)
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:

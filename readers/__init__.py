@@ -23,9 +23,10 @@ class ReaderSpec(Spec):
     where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
     and ``cloze`` where it fills blanks and answers no other question. ``any_kind`` where it can say yes or
-    no, describe and summarise, too; ``attention`` where it can show what it attends to (``--heat-maps``).
-    With the option ``oracle`` it is asked with the right answers and gives the best that its kind of answer
-    can.
+    no, describe and summarise, too; ``language_model`` where it writes word by word, takes part in a
+    conversation (``LanguageModel``) and summarises whole chapters; ``attention`` where it can show what it
+    attends to (``--heat-maps``). With the option ``oracle`` it is asked with the right answers and gives the
+    best that its kind of answer can.
     """
 
     model: Literal["none", "local", "remote"] = "local"
@@ -35,6 +36,7 @@ class ReaderSpec(Spec):
     candidates: bool = False
     cloze: bool = False
     any_kind: bool = False
+    language_model: bool = False
     attention: bool = False
     oracle: str | None = None
 
@@ -99,6 +101,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         forms=("chat:BASE_URL@model=NAME",),
         model="remote",
         any_kind=True,
+        language_model=True,
     ),
     ReaderSpec(
         "ir-bleu1",

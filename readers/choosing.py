@@ -10,7 +10,7 @@ from typing import cast
 from readers import DEFAULT_READER, kind_of, spec_of
 from readers.candidates import find_candidates
 from readers.filling import cited_once
-from readers.reading import Answer, Ranker, Reader, Reading, Span
+from readers.reading import Answer, LanguageModel, OnWords, Ranker, Reader, Reading, Span
 from text.cloze import NotACloze, cloze_tokens, find_blank, occurrences
 from text.equal_answers import answer_key
 from text.tokens import Token
@@ -31,18 +31,29 @@ def check_reader(name: str, question: str) -> None:
         raise NotACloze(f"{kind_of(name)} fills blanks, and the question has none; {others}")
 
 
-def answers_to(name: str, reader: Reader, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
+def answers_to(
+    name: str,
+    reader: Reader,
+    readings: Sequence[Reading],
+    n_best: int = 1,
+    on_words: Sequence[OnWords | None] = (),
+) -> list[list[Answer]]:
     """The answers of ``reader``, whose full name is ``name``; as ``Reader.read`` has them.
 
     A reading with candidates is answered by one of them, and so is one with a blank: where it has no
     candidates they are the names and nouns of its passages. A reader that can choose does; one that can rank
     ranks; of any other the text is taken, in the candidate's spelling where it is one. What is chosen cites a
-    place that spells it.
+    place that spells it. ``on_words`` hear the other answers as a language model writes them: see
+    ``LanguageModel.read_aloud``.
     """
     spec = spec_of(name)
     chosen = [bool(one.candidates) or find_blank(one.question) is not None for one in readings]
     free = [one for one, choose in zip(readings, chosen, strict=True) if not choose]
-    answered = iter(reader.read(free, n_best) if free else [])
+    if free and spec.language_model and on_words:
+        hears = [one for one, choose in zip(on_words, chosen, strict=True) if not choose]
+        answered = iter(cast(LanguageModel, reader).read_aloud(free, n_best, hears))
+    else:
+        answered = iter(reader.read(free, n_best) if free else [])
     asked = [_with_candidates(one) for one, choose in zip(readings, chosen, strict=True) if choose]
     if spec.candidates:
         filled = reader.read([one for one, _ in asked], n_best) if asked else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -80,7 +80,8 @@ class Answer:
     the one that the model cited; None where ``span`` says it, or where nobody can. ``also`` are
     other places that answer the same (``merged``). ``note`` is what whoever reads the answer must be
     told of it, a sentence without its full stop. ``chain`` are the facts that it was inferred from, in the
-    order in which they were found, of readers that find some.
+    order in which they were found, of readers that find some. ``prompt`` is the version of what a language
+    model was told that wrote it; answers that differ in nothing else are equal.
     """
 
     text: str
@@ -91,6 +92,7 @@ class Answer:
     note: str | None = None
     also: tuple[Span, ...] = ()
     chain: tuple[Span, ...] = ()
+    prompt: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.confidence <= 1.0:
@@ -136,6 +138,30 @@ class Ranker(Reader, Protocol):
     @abstractmethod
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """One score per candidate, larger is better: log-probability or similarity."""
+
+
+OnWords = Callable[[str], None]
+"""Hears the words of an answer as they are written, some at a time, from any thread."""
+
+
+class LanguageModel(Reader, Protocol):
+    """A reader that writes its answers word by word, and takes part in a conversation."""
+
+    @abstractmethod
+    def read_aloud(
+        self, readings: Sequence[Reading], n_best: int = 1, on_words: Sequence[OnWords | None] = ()
+    ) -> list[list[Answer]]:
+        """As ``read``; what is heard of an answer is a draft, and what is returned counts.
+
+        ``on_words`` has one per reading, or none at all.
+        """
+
+    @abstractmethod
+    def rewrite(self, question: str, turns: Sequence[tuple[str, str]]) -> str:
+        """``question`` in words that need nothing of the ``turns`` before it, questions and answers.
+
+        It names nobody whom neither the question nor the turns name; itself where nothing better is found.
+        """
 
 
 def merged(answers: Iterable[Answer], n_best: int) -> list[Answer]:

@@ -1,10 +1,11 @@
-"""An answer as it comes about, as server-sent events: the passages found, then the answer."""
+"""An answer as it comes about, as server-sent events: the passages found, words of it, then the answer."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from typing import Any, Protocol
 
 from fastapi.responses import StreamingResponse
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 
 from answering.book_qa import Searched
 from service.problems import Problem, problem_of
-from service.schemas import AnswerResponse, SearchResponse
+from service.schemas import AnswerResponse, SearchResponse, WordsOut
 from text.errors import StoryQAError
 
 MEDIA_TYPE = "text/event-stream"
@@ -25,6 +26,10 @@ class EventForm(Protocol):
 
     def found(self, searched: Searched) -> str:
         """The passages that will be read."""
+        ...
+
+    def words(self, text: str) -> str:
+        """Some more words of the answer, as a language model writes them: a draft."""
         ...
 
     def answer(self, answer: AnswerResponse) -> str:
@@ -43,6 +48,10 @@ class NamedEvents:
         """See ``EventForm``."""
         return _event("found", SearchResponse.of(searched))
 
+    def words(self, text: str) -> str:
+        """See ``EventForm``."""
+        return _event("words", WordsOut(text=text))
+
     def answer(self, answer: AnswerResponse) -> str:
         """See ``EventForm``."""
         return _event("answer", answer)
@@ -59,10 +68,16 @@ class AnswerEvents:
         self._form = form
         self._loop = asyncio.get_running_loop()
         self._found: asyncio.Future[Searched] = self._loop.create_future()
+        self._words: asyncio.Queue[str] = asyncio.Queue()
 
     def on_found(self, searched: Searched) -> None:
         """What was found, from any thread; what comes after the first is dropped."""
         self._loop.call_soon_threadsafe(self._note, searched)
+
+    def on_words(self, text: str) -> None:
+        """Some more words, from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody hears them
+            self._loop.call_soon_threadsafe(self._words.put_nowait, text)
 
     def _note(self, searched: Searched) -> None:
         if not self._found.done():
@@ -85,8 +100,10 @@ class AnswerEvents:
         try:
             if self._found.done():
                 yield self._form.found(self._found.result())
-            while not (await asyncio.wait([working], timeout=_KEEP_ALIVE_S))[0]:
-                yield ": still at it\n\n"  # by which proxies know that we live
+            async with contextlib.aclosing(self._heard(working)) as heard:
+                async for text in heard:
+                    # Where nothing is heard: by which proxies know that we live.
+                    yield ": still at it\n\n" if text is None else self._form.words(text)
             try:
                 answer = working.result()
             except StoryQAError as error:
@@ -96,20 +113,43 @@ class AnswerEvents:
         finally:
             working.cancel()
 
+    async def _heard(self, working: asyncio.Future[AnswerResponse]) -> AsyncGenerator[str | None]:
+        """The words as they come, until the work is done; None where there are none for long."""
+        while not working.done() or not self._words.empty():
+            listening = asyncio.ensure_future(self._words.get())
+            try:
+                either: tuple[asyncio.Future[Any], ...] = (listening, working)
+                await asyncio.wait(either, timeout=_KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED)
+                if listening.done():
+                    yield listening.result()
+                elif not working.done():
+                    yield None
+            finally:
+                listening.cancel()
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
 
 def documented() -> dict[str, Any]:
     """The media type as the OpenAPI has it."""
-    return {MEDIA_TYPE: {"schema": {"anyOf": [_schema(event, kind) for event, kind in _EVENTS.items()]}}}
+    return {MEDIA_TYPE: {"schema": {"anyOf": [_schema(*event) for event in _EVENTS.items()]}}}
 
 
-_EVENTS = {"found": "SearchResponse", "answer": "AnswerResponse", "problem": "Problem"}
+_EVENTS = {
+    "found": _reference("SearchResponse"),
+    "words": WordsOut.model_json_schema(),
+    "answer": _reference("AnswerResponse"),
+    "problem": _reference("Problem"),
+}
 
 
-def _schema(event: str, kind: str) -> dict[str, Any]:
+def _schema(event: str, content: dict[str, Any]) -> dict[str, Any]:
     data = {
         "type": "string",
         "contentMediaType": "application/json",
-        "contentSchema": {"$ref": f"#/components/schemas/{kind}"},
+        "contentSchema": content,
     }
     return {
         "type": "object",

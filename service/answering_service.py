@@ -14,21 +14,24 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
+from answering.ask import Turn
 from answering.book_qa import Ask, BookQA, Searched
 from answering.open_books import manifests
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.manifest import Manifest
 from readers import spec_of
+from readers.reading import OnWords
 from service import problems
 from service.load.batching import Batcher
 from service.load.caching import AnswerCache
 from service.load.cancellation import run_while_connected
 from service.load.tasks import ANSWER, SEARCH, BatchKey, Task, make_task
+from service.local_models import LocalModels, model_of, unlisted_addresses
 from service.observing import observer
 from service.observing.metrics import Metrics
 from service.observing.tracing import Tracer
 from service.overviews import Overviews
-from service.schemas import AnswerRequest, AnswerResponse, SearchRequest
+from service.schemas import AnswerRequest, AnswerResponse, ReaderOut, SearchRequest
 from service.settings import Settings
 from text.errors import StoryQAError
 from text.registry import UnknownName
@@ -45,7 +48,8 @@ class Service:
 
     def __init__(self, settings: Settings, shared_metrics: Path | None = None) -> None:
         self.settings = settings
-        self.qa = BookQA.of(settings.configuration(), held=True)
+        self.qa = BookQA.of(settings.configuration(keyless=unlisted_addresses(settings)), held=True)
+        self.local_models = LocalModels(settings)
         tracer = None if settings.traces is None else Tracer(settings.traces)
         self.observer = observer.Observer(Metrics(shared_metrics), tracer)
         self.batcher = Batcher(
@@ -58,7 +62,6 @@ class Service:
             cache=AnswerCache(settings.answer_cache_mb * 2**20),
             hooks=self.observer,
         )
-        self._allowed_readers = settings.allowed_readers()
         self._allowed_retrievers = settings.allowed_retrievers()
         self.overviews = Overviews(self.qa, self.batcher, settings.cache)
         self.missing: str | None = "the models are still being loaded"
@@ -100,11 +103,15 @@ class Service:
             given["book_id"] = ",".join(given["book_id"])
         if request.before is not None:
             given["before"] = request.before  # a null for one book is a limit that is none
+        given["conversation"] = tuple(Turn(**turn) for turn in given.get("conversation", ()))
         ask = Ask(**{"retriever": self.settings.retriever, "reader": self.settings.reader} | given)
-        if ask.reader not in self._allowed_readers:
-            raise UnknownName("reader", ask.reader, self._allowed_readers)
+        readers = self.local_models.allowed
+        if ask.reader not in readers:
+            raise UnknownName("reader", ask.reader, readers)
         if ask.retriever not in self._allowed_retrievers:
             raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
+        if not spec_of(ask.reader).language_model:  # others are told nothing but the question
+            return replace(ask, conversation=())
         return ask
 
     def task(self, work: str, request: SearchRequest) -> Task:
@@ -127,6 +134,7 @@ class Service:
         self, request: Request | None, asked: Sequence[AnswerRequest], make: Callable[[], Sequence[Task]]
     ) -> list[AnswerResponse]:
         """The answers to what was ``asked``, in time; see ``in_time``."""
+        await self.local_models.look_for([one.reader for one in asked])
         known = len(asked) == 1 and self.ask(asked[0]) in self.batcher.cache
         keys = [] if known else [self._key(ANSWER, one, one.reader) for one in asked]
         answers = await self.in_time(request, keys, make, self.batcher.answer)
@@ -139,10 +147,13 @@ class Service:
         request: Request | None,
         asked: AnswerRequest,
         on_found: Callable[[Searched], None] | None = None,
+        on_words: OnWords | None = None,
     ) -> AnswerResponse:
-        """The answer to what was ``asked``, likewise; ``on_found`` as a ``Task`` has it."""
+        """The answer to what was ``asked``, likewise; ``on_found``, ``on_words``: see ``Task``."""
         [response] = await self.answers(
-            request, [asked], lambda: [replace(self.task(ANSWER, asked), on_found=on_found)]
+            request,
+            [asked],
+            lambda: [replace(self.task(ANSWER, asked), on_found=on_found, on_words=on_words)],
         )
         return response
 
@@ -152,6 +163,22 @@ class Service:
             request, [self._key(SEARCH, asked)], lambda: [self.task(SEARCH, asked)], self.batcher.search
         )
         return searched
+
+    async def readers(self) -> list[ReaderOut]:
+        """The readers that clients may name, as far as they run now where they were found."""
+        found = {name: one.name for one in await self.local_models.servers() for name in one.readers}
+        return [
+            ReaderOut(
+                name=name,
+                description=spec_of(name).does,
+                is_default=name == self.settings.reader,
+                any_kind=spec_of(name).any_kind,
+                language_model=model_of(name),
+                server=found.get(name),
+            )
+            for name in self.local_models.allowed
+            if name in found or name in self.settings.allowed_readers()
+        ]
 
     def manifests(self) -> list[Manifest]:
         """What every book says about itself whose index is whole; the log has the others."""

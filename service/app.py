@@ -32,6 +32,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service.batcher.start()
     ingester.indexer.start()
     warming = asyncio.create_task(service.warm())  # meanwhile /healthz answers
+    looking = asyncio.create_task(service.local_models.servers())
     if app.state.listens_warm:
         await warming
     try:
@@ -43,6 +44,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(ingester.indexer.close)
         await service.batcher.close()
         warming.cancel()
+        looking.cancel()
         await asyncio.to_thread(service.observer.close)
 
 

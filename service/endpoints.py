@@ -20,6 +20,7 @@ from service.schemas import (
     AnswerRequest,
     AnswerResponse,
     Health,
+    ReaderOut,
     SearchRequest,
     SearchResponse,
     Version,
@@ -50,11 +51,12 @@ async def answer(asked: AnswerRequest, request: Request, service: TheService) ->
 
     With `Accept: text/event-stream` the answer comes in server-sent events: `found`, what `POST /search`
     would answer, as soon as there are passages to read (left out where the answer is known already),
-    then `answer`, or `problem` where it fails from there on.
+    `words` as a language model writes them, which are a draft, then `answer`, or `problem` where it fails
+    from there on.
     """
     if answer_events.MEDIA_TYPE in request.headers.get("accept", ""):
         events = answer_events.AnswerEvents(answer_events.NamedEvents())
-        return await events.response(service.answer(request, asked, events.on_found))
+        return await events.response(service.answer(request, asked, events.on_found, events.on_words))
     return await service.answer(request, asked)
 
 
@@ -72,6 +74,12 @@ async def answers(
 async def search(asked: SearchRequest, request: Request, service: TheService) -> SearchResponse:
     """The passages of a book that fit a question, best first."""
     return SearchResponse.of(await service.found(request, asked))
+
+
+@router.get("/readers", responses=problems.responses(500), tags=["questions"])
+async def readers(service: TheService) -> list[ReaderOut]:
+    """The readers that a question may name: those listed, and language models found on this machine."""
+    return await service.readers()
 
 
 @router.get("/books", responses=problems.responses(500), tags=["books"])

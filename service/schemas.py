@@ -7,11 +7,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from answering.ask import (
+    LONGEST_ANSWER,
     LONGEST_CANDIDATE,
     LONGEST_QUESTION,
     MOST_ANSWERS,
     MOST_CANDIDATES,
     MOST_PASSAGES,
+    MOST_TURNS,
 )
 from answering.book_qa import CitedAnswer, Searched, passages_read
 from answering.citing import Verdict
@@ -64,6 +66,14 @@ ANSWERED = {
     "passages": [_PASSAGE],
     "versions": _VERSIONS | {"reader": "span"},
     "timings_ms": {"search": 2.1, "rerank": 31.0, "read": 17.0, "cite": 0.2, "total": 50.3},
+}
+_LANGUAGE_MODEL = {
+    "name": "chat:http://127.0.0.1:11434/v1@model=qwen3",
+    "description": "what a chat model behind an OpenAI-compatible address says",
+    "is_default": False,
+    "any_kind": True,
+    "language_model": "qwen3",
+    "server": "Ollama",
 }
 _ASKED = {"book_id": "the-bell", "question": "Where was the key hidden?"}
 
@@ -118,6 +128,23 @@ class SearchRequest(RequestBody):
     before: Limits = None
 
 
+class TurnIn(BaseModel):
+    """What was asked before, and answered."""
+
+    model_config = example({"question": "Who hid the key?", "answer": "the miller's daughter"})
+
+    question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
+    answer: str = Field(default="", max_length=LONGEST_ANSWER)
+
+
+class WordsOut(BaseModel):
+    """Some more words of an answer, as a language model writes them."""
+
+    model_config = example({"text": "under the "})
+
+    text: str
+
+
 class AnswerRequest(SearchRequest):
     """A question to answer from a book."""
 
@@ -133,6 +160,12 @@ class AnswerRequest(SearchRequest):
         description="The answers to choose from, where it is one of these. A question with a blank, `XXXXX`, "
         "`@placeholder` or `____`, is answered by one of the names and nouns of the passages if left out.",
         examples=[["the miller", "the ferryman"]],
+    )
+    conversation: list[TurnIn] = Field(
+        default=[],
+        max_length=MOST_TURNS,
+        description="What was asked and answered before, for readers that are language models: they put the "
+        "question so that it can be understood alone. Give what was answered up to the same `before`.",
     )
 
 
@@ -164,7 +197,9 @@ class CandidateOut(BaseModel):
     confidence: float
     evidence: EvidenceOut | None
     note: str | None = _NOTE
-    also: list[EvidenceOut] = Field(description="Other places that answer the same, in story order.")
+    also: list[EvidenceOut] = Field(
+        description="Other places that answer the same, or that it rests on too, in story order."
+    )
     chain: list[EvidenceOut] = Field(description="The facts that it follows from, in the order of finding.")
 
 
@@ -204,8 +239,13 @@ class AnswerResponse(BaseModel):
     note: str | None = _NOTE
     candidates: list[CandidateOut] = Field(description="The best answers, best first.")
     passages: list[PassageOut] = Field(description="The passages read, in story order.")
-    versions: dict[str, str]
+    versions: dict[str, str] = Field(
+        description="Of the index, the retriever and the reader; `prompt` of what a language model was told."
+    )
     timings_ms: dict[str, float] = Field(description="Of the whole batch that the question was answered in.")
+    rewritten: str | None = Field(
+        default=None, description="The question as it was answered, where the conversation has changed it."
+    )
 
     @classmethod
     def of(cls, cited: CitedAnswer) -> AnswerResponse:
@@ -221,6 +261,7 @@ class AnswerResponse(BaseModel):
             passages=[PassageOut.model_validate(passage) for passage in cited.passages],
             versions=cited.versions,
             timings_ms=cited.timings_ms,
+            rewritten=cited.rewritten,
         )
 
 
@@ -280,6 +321,19 @@ class ShelfOut(BaseModel):
     title: str
     books: list[str] = Field(description="Ids; one that the store does not have is in no search.")
     created_at: str
+
+
+class ReaderOut(BaseModel):
+    """A reader that a question may name."""
+
+    model_config = example(_LANGUAGE_MODEL)
+
+    name: str = Field(description="As `reader` of a question has it.")
+    description: str
+    is_default: bool = Field(description="Whether it answers where a question names none.")
+    any_kind: bool = Field(description="Whether it can say yes or no, describe and summarise, too.")
+    language_model: str | None = Field(description="The model that it asks behind an address; else null.")
+    server: str | None = Field(description="What serves that model, where it was found on this machine.")
 
 
 class Health(BaseModel):

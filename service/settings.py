@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import Configuration
 from readers import DEFAULT_READER, READERS
+from readers.external.discovery import USUAL_ADDRESSES, is_local
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 from text.errors import StoryQAError
 from text.registry import public_names
@@ -57,6 +59,11 @@ class Settings(BaseSettings):
     chat_key: SecretStr | None = Field(default=None, description="the key shown to every chat: endpoint")
     chat_timeout_s: float = Field(
         default=120.0, gt=0, le=3600, description="the most that one question to a chat: endpoint may take"
+    )
+    model_servers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=USUAL_ADDRESSES,
+        description="where on this machine the server looks for language models, separated by commas; `none` "
+        "for nowhere",
     )
     service_key: SecretStr | None = Field(
         default=None, description="the API key shown to the service that `storyqa probe --url` asks"
@@ -113,6 +120,22 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
+    @field_validator("model_servers", mode="before")
+    @classmethod
+    def _split_servers(cls, value: Any) -> Any:
+        given = cls._split("" if value == "none" else value)
+        return tuple(one.rstrip("/") for one in given) if isinstance(given, tuple) else given
+
+    @field_validator("model_servers")
+    @classmethod
+    def _on_this_machine(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for address in value:
+            if not is_local(address):
+                raise ValueError(
+                    f"{address!r} is no address on this machine; wanted such as {USUAL_ADDRESSES[0]}, or none"
+                )
+        return value
+
     @property
     def state_folder(self) -> Path:
         """Where the service keeps what is its own."""
@@ -131,8 +154,11 @@ class Settings(BaseSettings):
         """The retrievers a client may name: some take seconds, or minutes for a long book."""
         return tuple(dict.fromkeys((self.retriever, *self.retrievers)))
 
-    def configuration(self) -> Configuration:
-        """What of this everything below the service is given."""
+    def configuration(self, keyless: Collection[str] = ()) -> Configuration:
+        """What of this everything below the service is given.
+
+        Chat endpoints at the addresses ``keyless`` are not shown the key.
+        """
         key = None if self.chat_key is None else self.chat_key.get_secret_value()
         return Configuration(
             store=self.store,
@@ -140,7 +166,9 @@ class Settings(BaseSettings):
             open_bytes=self.open_mb * 2**20,
             answerable=self.answerable,
             sure=self.sure,
-            reader_settings={"chat": {"key": key, "timeout_s": self.chat_timeout_s}},
+            reader_settings={
+                "chat": {"key": key, "timeout_s": self.chat_timeout_s, "keyless": frozenset(keyless)}
+            },
         )
 
 

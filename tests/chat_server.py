@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,11 +51,15 @@ class ChatServer:
     url: str
     script: Script
     asked: list[Asked] = field(default_factory=list)
+    models: bytes | None = None  # what it lists
+    looked: list[dict[str, str]] = field(
+        default_factory=list
+    )  # the headers of those who asked for its models
 
 
 @contextmanager
-def chatting(script: Script) -> Iterator[ChatServer]:
-    """A server in threads of its own, on a free port of loopback."""
+def chatting(script: Script, models: bytes | None = None) -> Iterator[ChatServer]:
+    """A server in threads of its own, on a free port of loopback; ``models`` is what it lists."""
 
     class Serving(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -65,6 +69,13 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             asked = Asked(json.loads(body), {k.lower(): v for k, v in self.headers.items()}, self.path)
             told.asked.append(asked)
             told.script(self, asked)
+
+        def do_GET(self) -> None:
+            told.looked.append({k.lower(): v for k, v in self.headers.items()})
+            if told.models is None or self.path != "/v1/models":
+                send(self, b"not found", 404)
+            else:
+                send(self, told.models)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -78,7 +89,7 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             pass  # clients that leave in the middle are what these tests are about
 
     with Quiet(("127.0.0.1", 0), Serving) as server:
-        told = ChatServer(f"http://127.0.0.1:{server.server_address[1]}/v1", script)
+        told = ChatServer(f"http://127.0.0.1:{server.server_address[1]}/v1", script, models=models)
         Serving.timeout = 30
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -88,6 +99,12 @@ def chatting(script: Script) -> Iterator[ChatServer]:
             server.left.set()
             server.shutdown()
             thread.join()
+
+
+def listing(*ids: str, owner: str = "library") -> bytes:
+    """A list of models as servers send it."""
+    data = [{"id": id, "object": "model", "created": 1, "owned_by": owner} for id in ids]
+    return json.dumps({"object": "list", "data": data}).encode()
 
 
 def send(handler: Handler, content: bytes, status: int = 200, **headers: str) -> None:
@@ -106,6 +123,42 @@ def completion(text: str | None, finish: str = "stop", logprobs: Any = None) -> 
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": logprobs}
     return json.dumps({"object": "chat.completion", "model": "parrot", "choices": [choice]}).encode()
+
+
+def streamed(text: str, size: int = 4, finish: str | None = "stop") -> list[bytes]:
+    """A chat completion in events, as servers send it: a role, pieces of ``size`` characters, an end."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    events = [{"object": "chat.completion.chunk", "choices": [one]} for one in choices]
+    return [*(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events), b"data: [DONE]\n\n"]
+
+
+def stream(handler: Handler, pieces: Iterable[bytes]) -> None:
+    """A response in ``pieces``, each sent by itself; the connection is closed after the last."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream; charset=utf-8")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    handler.close_connection = True
+    for piece in pieces:
+        handler.wfile.write(piece)
+        handler.wfile.flush()
+
+
+def streams(pieces: Iterable[bytes]) -> Script:
+    """A script that always answers with these ``pieces`` of a stream."""
+    kept = list(pieces)
+    return lambda handler, asked: stream(handler, kept)
+
+
+def reply(handler: Handler, asked: Asked, text: str) -> None:
+    """``text`` as a completion, in a stream where that was asked for."""
+    if asked.body.get("stream"):
+        stream(handler, streamed(text))
+    else:
+        send(handler, completion(text))
 
 
 def says(text: str | None, finish: str = "stop", logprobs: Any = None) -> Script:
@@ -128,8 +181,8 @@ def parrot(handler: Handler, asked: Asked) -> None:
     ]
     best = max(sentences, key=lambda one: len(wanted & set(words(one[1]))), default=(0, ""))
     if not wanted & set(words(best[1])):
-        send(handler, completion("ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:"))
+        reply(handler, asked, "ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:")
         return
     number, sentence = best
     answer = " ".join(sentence.split()[-3:]).rstrip(".!?")
-    send(handler, completion(f"ANSWER: {answer}\nPASSAGE: {number}\nQUOTE: {sentence}"))
+    reply(handler, asked, f"ANSWER: {answer}\nPASSAGE: {number}\nQUOTE: {sentence}")

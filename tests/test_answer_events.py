@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -76,7 +77,11 @@ def test_the_passages_come_before_the_answer_is_read(shelf_store: IndexStore) ->
                     assert name == "found"
                     assert len(found["hits"]) == 5
                     gate.set()  # not before: else the answer could have been meant
-                    assert next(coming)[0] == "answer"
+                    *words, (last, answer) = coming
+                    assert {name for name, _ in words} == {"words"}
+                    assert last == "answer"
+                    assert "".join(one["text"] for _, one in words) == answer["answer"]
+                    assert answer["versions"]["prompt"] == "answer 1"
             finally:
                 gate.set()
 
@@ -109,6 +114,25 @@ def test_what_fails_after_the_passages_were_found_is_a_problem_among_the_events(
     assert content["status"] == 502
     assert content["type"] == "urn:storyqa:problem:model-endpoint"
     assert set(content) == {"type", "title", "status", "detail"}
+
+
+def test_words_are_not_heard_twice_where_another_question_of_the_batch_fails(shelf_store: IndexStore) -> None:
+    def picky(handler: Handler, asked: Asked) -> None:
+        if asked.question == ASKED[1]["question"]:
+            time.sleep(0.2)  # the other has been heard by then
+            refuses(404)(handler, asked)
+        else:
+            parrot(handler, asked)
+
+    with chatting(picky) as endpoint, ThreadPoolExecutor(2) as pool:
+        reader = f"chat:{endpoint.url}@model=parrot"
+        with serving(settings(shelf_store, readers=(reader,), batch_wait_ms=500)) as client:
+            wait_until_ready(client)
+            bodies = [one | {"reader": reader} for one in ASKED[:2]]
+            fine, failed = pool.map(lambda body: asked(client, body), bodies)
+    assert failed[-1][0] == "problem"
+    words = "".join(content["text"] for name, content in fine if name == "words")
+    assert fine[-1][1]["answer"].startswith(words)
 
 
 def test_what_is_found_is_told_before_it_is_read_and_in_the_order_of_the_questions(

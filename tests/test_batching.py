@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from answering.book_qa import Ask, BookQA, CitedAnswer, Searched
 from indexing.store import IndexStore
+from readers.reading import OnWords
 from service.load.batching import Batch, Batcher, BatchingHooks, DeadlinePassed
 from service.load.caching import AnswerCache
 from service.load.queueing import Overloaded, TaskQueue
@@ -38,11 +39,14 @@ class Watched(BookQA):
         self.gate.set()
 
     def answer_many(
-        self, asks: Sequence[Ask], on_found: Callable[[Sequence[Searched]], None] | None = None
+        self,
+        asks: Sequence[Ask],
+        on_found: Callable[[Sequence[Searched]], None] | None = None,
+        on_words: Sequence[OnWords | None] = (),
     ) -> list[CitedAnswer]:
         self.batches.append([ask.question for ask in asks])
         assert self.gate.wait(30)
-        return super().answer_many(asks, on_found)
+        return super().answer_many(asks, on_found, on_words)
 
     def task(self, ask: Ask, tokens: int = 100) -> Task:
         """To answer ``ask``, as if it were so much to read."""

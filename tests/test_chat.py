@@ -12,7 +12,8 @@ from chat_server import Asked, ChatServer, Handler, Script, chatting, parrot, re
 
 from encoders.errors import ModelError
 from readers.errors import EndpointError
-from readers.external.chat import BUDGET, REPLY_TOKENS, UNKNOWN, UNSUPPORTED, ChatReader
+from readers.external.chat import BUDGET, REPLY_TOKENS, ChatReader
+from readers.external.checked_reply import UNKNOWN, UNSUPPORTED
 from readers.reading import Answer, Reading, Span
 
 PASSAGES = (

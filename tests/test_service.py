@@ -45,6 +45,7 @@ def test_an_answer_cites_the_place_in_the_book(client: httpx.Client) -> None:
         "passages",
         "versions",
         "timings_ms",
+        "rewritten",
     }
     evidence = answer["evidence"]
     assert set(evidence) >= {"start", "end", "passage", "chapter", "text", "sentence"}
@@ -412,6 +413,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
         "/answer",
         "/answers",
         "/search",
+        "/readers",
         "/books",
         "/books/{book_id}",
         "/books/{book_id}/text",
@@ -437,7 +439,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
                     continue
                 contents = dict(response["content"])
                 if (path, status) == ("/answer", "200"):
-                    assert len(contents.pop("text/event-stream")["schema"]["anyOf"]) == 3
+                    assert len(contents.pop("text/event-stream")["schema"]["anyOf"]) == 4
                 if path in ("/v1/chat/completions", "/mcp") and status == "200":
                     assert contents.pop("text/event-stream")
                 [(media_type, content)] = contents.items()

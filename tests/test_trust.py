@@ -88,6 +88,8 @@ def test_any_text_has_a_kind_and_names(text: str) -> None:
         ("Abel Thorne owed whom a ship?", ["Abel", "Thorne"]),
         ("Lanterns are lit by whom?", []),
         ("Why did I do that?", []),
+        ("Describe Ines.", ["Ines"]),
+        ("Compare Abel with Tobias.", ["Abel", "Tobias"]),
         ("WHO KEPT THE LAMP?", []),
         ("who is ruta", []),
     ],

@@ -55,6 +55,14 @@ _DESCRIPTIONS = re.compile(
     r"what do(?: we|es (?:one|the reader)) (?:know|learn) (?:about|of) .*)",
     re.I | re.S,
 )
+_COMPARISONS = re.compile(
+    r"\bcompare(?:d|s)?\b|\b(?:difference|differences|similarit(?:y|ies)) between\b|"
+    r"\bhow (?:do|does|did|are|is|was|were) .+ (?:differ|different|alike|similar)\b|\bin common\b",
+    re.I | re.S,
+)
+_COMMANDS = frozenset(
+    {"describe", "compare", "explain", "summarise", "summarize", "tell", "give", "name", "list", "recap"}
+)
 _OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
 
 
@@ -78,6 +86,11 @@ def question_kind(question: str) -> Kind:
     after_clause = [at for at in asking if at and keys[at - 1] == ","]
     at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
     return _refined(_OF_WORD[keys[at]], keys[at + 1 :])
+
+
+def is_comparison(question: str) -> bool:
+    """Whether a question asks what is alike in two, or different."""
+    return _COMPARISONS.search(question) is not None
 
 
 def _is_relative(keys: list[str], at: int) -> bool:
@@ -148,7 +161,7 @@ def needs_conversation(question: str) -> bool:
 
 def opens_question(key: str) -> bool:
     """Whether a first word is one that questions begin with, whose capital makes it no name."""
-    return key in _OF_WORD or key in _AUXILIARIES or key in _OPENERS or key in _PRONOUNS
+    return any(key in words for words in (_OF_WORD, _AUXILIARIES, _OPENERS, _PRONOUNS, _COMMANDS))
 
 
 def _is_open_pronoun(keys: Sequence[str], at: int) -> bool:

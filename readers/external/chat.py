@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from encoders.errors import ModelError
-from readers.attribution import nearest_sentence
 from readers.errors import EndpointError
-from readers.external.dialogue import Reply, messages, read_reply
+from readers.external.chat_prompts import load_prompt
+from readers.external.checked_reply import (
+    REFUSED,
+    UNKNOWN,
+    UNSUPPORTED,
+    Excerpts,
+    apart,
+    checked_answer,
+    joined_notes,
+    probability_of,
+    refused,
+)
+from readers.external.dialogue import AnswerWords, messages, read_reply, read_rewritten, rewriting_messages
 from readers.external.endpoint import Endpoint
-from readers.external.fair_shares import fair_shares
-from readers.reading import Answer, Reader, Reading, Span
-from text.quote_matching import find_quote
+from readers.reading import Answer, LanguageModel, OnWords, Reading
+from text.asked_names import names_in, unmentioned
+from text.question_kinds import Kind, is_comparison, question_kind
 
 log = logging.getLogger(__name__)
 
@@ -24,12 +34,20 @@ MODEL = "@model="
 CHARS = re.compile(r"@chars=([0-9]{1,7})")
 BUDGET = 12_000  # characters of passages: about 3,000 tokens, so that they fit the least contexts in use
 REPLY_TOKENS = 256
-UNKNOWN = 0.5  # the confidence where the endpoint tells no probabilities
-UNSUPPORTED = 0.5  # the factor where no citation holds
-_DROPPED = "the citation was dropped"
+LONG_REPLY_TOKENS = 512
+MOST_STRETCHES = 24  # of a summary: each is a request of its own
+LONGEST_REWRITTEN = 2000
+_PROMPTS = {
+    Kind.YES_NO: "yes-no",
+    Kind.WHY: "explain",
+    Kind.HOW: "explain",
+    Kind.DESCRIBE: "describe",
+    Kind.SUMMARISE: "summary",
+}
+_LONG = ("describe", "compare", "summary", "summary-join")
 
 
-class ChatReader(Reader):
+class ChatReader(LanguageModel):
     """Asks for a short answer, the number of the passage it rests on and a sentence quoted from it.
 
     The quotation is looked up. Where it does not stand in the passage cited, or no such passage was
@@ -53,11 +71,18 @@ class ChatReader(Reader):
         self._logprobs = True
 
     @classmethod
-    def load(cls, argument: str | None, *, key: str | None = None, timeout_s: float = 120.0) -> ChatReader:
+    def load(
+        cls,
+        argument: str | None,
+        *,
+        key: str | None = None,
+        timeout_s: float = 120.0,
+        keyless: Collection[str] = (),
+    ) -> ChatReader:
         """The model at ``BASE_URL@model=NAME``; the address is first called when something is read.
 
-        A name may end in ``@chars=N``, the budget. Raises ``ModelError`` for another form and for an
-        address that is none.
+        A name may end in ``@chars=N``, the budget. The key is not shown at ``keyless`` addresses. Raises
+        ``ModelError`` for another form and for an address that is none.
         """
         url, at, model = (argument or "").partition(MODEL)
         if not url.strip() or not at or not model.strip():
@@ -72,7 +97,8 @@ class ChatReader(Reader):
                     f"{model[chars.start() :]!r} ends no model's name; wanted @chars=N at its end"
                 )
             model, budget = model[: chars.start()], int(chars[1])
-        return cls(Endpoint(url, key, timeout_s), model.strip(), budget=budget)
+        shown = None if url in keyless else key
+        return cls(Endpoint(url, shown, timeout_s), model.strip(), budget=budget)
 
     def reach(self) -> None:
         """See ``Reader.reach``."""
@@ -83,40 +109,94 @@ class ChatReader(Reader):
 
         Raises ``EndpointError`` where the endpoint answers one of them not at all or nonsense.
         """
+        return self.read_aloud(readings, n_best)
+
+    def read_aloud(
+        self, readings: Sequence[Reading], n_best: int = 1, on_words: Sequence[OnWords | None] = ()
+    ) -> list[list[Answer]]:
+        """See ``LanguageModel.read_aloud``; raises as ``read`` does.
+
+        A summary of more than fits is made of notes, which are taken stretch by stretch, and of which no
+        word is heard.
+        """
         if n_best < 1:
             raise ValueError(f"n_best {n_best}; wanted at least 1")
-        excerpts = [_Excerpts(reading, self._budget) for reading in readings]
-        with_text = [i for i, one in enumerate(excerpts) if one.passages]
+        asked = [_Asked(reading, self._budget) for reading in readings]
+        self._take_notes([one for one in asked if one.stretches])
+        members = [i for i, one in enumerate(asked) if one.passages]
+        hears = [on_words[i] if on_words else None for i in members]
+        replies = self._ask([asked[i].messages() for i in members], [asked[i].prompt for i in members], hears)
         answers: list[list[Answer]] = [[] for _ in readings]
-        if not with_text:
-            return answers
-        replies = self._ask([messages(excerpts[i].question, excerpts[i].passages) for i in with_text])
-        for i, (content, tokens) in zip(with_text, replies, strict=True):
-            reply = read_reply(content)
+        for i, (content, tokens) in zip(members, replies, strict=True):
             if content.strip():
-                answers[i] = [_answer(excerpts[i], reply, _probability(content, reply, tokens))]
+                answers[i] = [asked[i].answer(content, tokens)]
             else:
-                log.warning("%s said nothing to %r", self._model, excerpts[i].question[:100])
+                log.warning("%s said nothing to %r", self._model, readings[i].question[:100])
+        for one, of_one in zip(asked, answers, strict=True):
+            if one.stretches and not one.passages:
+                of_one.append(refused(REFUSED, one.version))
         return answers
 
-    def _ask(self, conversations: Sequence[list[dict[str, str]]]) -> list[tuple[str, list[Any]]]:
+    def rewrite(self, question: str, turns: Sequence[tuple[str, str]]) -> str:
+        """See ``LanguageModel.rewrite``; raises as ``read`` does."""
+        conversation = rewriting_messages(question, turns, load_prompt("rewrite").text)
+        [(content, _)] = self._ask([conversation], ["rewrite"], [None])
+        rewritten = read_rewritten(content)
+        known = "\n".join([question, *(text for turn in turns for text in turn)])
+        if not rewritten or len(rewritten) > LONGEST_REWRITTEN or unmentioned(names_in(rewritten), known):
+            return question
+        return rewritten
+
+    def _take_notes(self, summaries: Sequence[_Asked]) -> None:
+        """Have the passages of each of ``summaries`` be what the model notes of its stretches."""
+        stretches = [(one, stretch) for one in summaries for stretch in one.stretches]
+        if not stretches:
+            return
+        told = load_prompt("summary-part")
+        replies = self._ask(
+            [messages(stretch.question, stretch.passages, told.text) for _, stretch in stretches],
+            ["summary-part"] * len(stretches),
+            [None] * len(stretches),
+        )
+        for (one, stretch), (content, tokens) in zip(stretches, replies, strict=True):
+            reply = read_reply(content)
+            note = checked_answer(stretch, reply, probability_of(content, reply, tokens), told.version)
+            if not reply.is_refusal:
+                one.notes.append(note)
+
+    def _ask(
+        self,
+        conversations: Sequence[list[dict[str, str]]],
+        prompts: Sequence[str],
+        on_words: Sequence[OnWords | None],
+    ) -> list[tuple[str, list[Any]]]:
         """The text of each reply and what is told of its tokens."""
-        common = {"model": self._model, "temperature": 0, "max_tokens": REPLY_TOKENS, "stream": False}
-        bodies: list[dict[str, Any]] = [common | {"messages": one} for one in conversations]
+        if not conversations:
+            return []
+        bodies: list[dict[str, Any]] = [
+            {
+                "model": self._model,
+                "temperature": 0,
+                "max_tokens": LONG_REPLY_TOKENS if prompt in _LONG else REPLY_TOKENS,
+                "stream": False,
+                "messages": one,
+            }
+            for one, prompt in zip(conversations, prompts, strict=True)
+        ]
+        hears = [None if one is None else _pieces_of(one) for one in on_words]
         if self._logprobs:
             try:
-                return [
-                    *map(self._choice, self._endpoint.ask([body | {"logprobs": True} for body in bodies]))
-                ]
+                replies = self._endpoint.ask([body | {"logprobs": True} for body in bodies], hears)
+                return [*map(self._choice, replies)]
             except EndpointError as error:
                 if error.status not in (400, 422):
                     raise
-                refused = str(error)
-        replies = [*map(self._choice, self._endpoint.ask(bodies))]
+                refused_with = str(error)
+        found = [*map(self._choice, self._endpoint.ask(bodies, hears))]
         if self._logprobs:
-            log.info("asking without logprobs from now on: %s", refused)
+            log.info("asking without logprobs from now on: %s", refused_with)
             self._logprobs = False
-        return replies
+        return found
 
     def _choice(self, reply: dict[str, Any]) -> tuple[str, list[Any]]:
         url = self._endpoint.url
@@ -134,109 +214,74 @@ class ChatReader(Reader):
         text = content or ""
         if ended == "length" and (not text.strip() or text.rfind("<think>") > text.rfind("</think>")):
             raise EndpointError(
-                f"{self._model!r} at {url} spent its {REPLY_TOKENS} tokens on thinking and gave no answer; "
+                f"{self._model!r} at {url} spent all its tokens on thinking and gave no answer; "
                 "turn its thinking off, or take a model that does not"
             )
         return text, tokens
 
 
-class _Excerpts:
-    """The part of a reading that goes into the prompt: passages that are not blank, cut to a budget.
+class _Asked:
+    """One reading as the model is asked it: by which prompt, about what, and what its reply means.
 
-    ``numbers[i]`` is which of the reading's passages ``passages[i]`` is the beginning of.
+    A summary of more than ``budget`` has ``stretches``; its ``passages`` are the ``notes`` taken of them.
     """
 
     def __init__(self, reading: Reading, budget: int) -> None:
-        self.question = reading.question
-        self.numbers = [i for i, passage in enumerate(reading.passages) if passage.strip()]
-        whole = [reading.passages[i] for i in self.numbers]
-        shares = fair_shares([len(passage) for passage in whole], budget)
-        self.passages = [_head(passage, share) for passage, share in zip(whole, shares, strict=True)]
-        had, has = sum(map(len, whole)), sum(map(len, self.passages))
-        self.note = f"the model was shown {has:,} of the passages' {had:,} characters" if has < had else None
+        self.prompt = _prompt_for(reading.question)
+        self.notes: list[Answer] = []
+        self.stretches: list[Excerpts] = []
+        self._excerpts = Excerpts.of(reading, budget)
+        if self.prompt == "summary" and self._excerpts.note is not None:
+            self.prompt = "summary-join"
+            self._excerpts = Excerpts.of(reading, MOST_STRETCHES * budget)
+            self.stretches = self._excerpts.stretches(budget)
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """What the model reads: passages, or notes of them."""
+        return tuple(note.text for note in self.notes) if self.stretches else self._excerpts.passages
+
+    @property
+    def version(self) -> str:
+        """Of what the model is told."""
+        told = ("summary-part", self.prompt) if self.stretches else (self.prompt,)
+        return ", ".join(load_prompt(name).version for name in told)
+
+    def messages(self) -> list[dict[str, str]]:
+        """The conversation that asks it."""
+        return messages(self._excerpts.question, self.passages, load_prompt(self.prompt).text)
+
+    def answer(self, content: str, tokens: Sequence[Any]) -> Answer:
+        """What a reply means; a summary made of notes rests on the places that those rest on."""
+        reply = read_reply(content)
+        probability = probability_of(content, reply, tokens)
+        if not self.stretches:
+            return checked_answer(self._excerpts, reply, probability, self.version)
+        note = self._excerpts.note
+        if reply.is_refusal:
+            return refused(joined_notes(REFUSED, note), self.version, reply.answer)
+        places = [place for one in self.notes if (place := one.span or one.support) is not None]
+        confidence = UNKNOWN if probability is None else probability
+        if not places:
+            note = joined_notes("none of the places that the model cited holds; they were dropped", note)
+            confidence *= UNSUPPORTED
+            return Answer(reply.answer, confidence, confidence, None, None, note, prompt=self.version)
+        also = apart(places[0], places[1:])
+        return Answer(reply.answer, confidence, confidence, None, places[0], note, also, prompt=self.version)
 
 
-def _head(passage: str, length: int) -> str:
-    """The first ``length`` characters, cut back to a whole word where there is one."""
-    if length >= len(passage) or passage[length].isspace():
-        return passage[:length]
-    head = passage[:length]
-    return head[: max(i for i, c in enumerate(head) if c.isspace())] if any(map(str.isspace, head)) else head
+def _prompt_for(question: str) -> str:
+    """The name of the prompt that a question is asked with."""
+    return "compare" if is_comparison(question) else _PROMPTS.get(question_kind(question), "answer")
 
 
-def _answer(excerpts: _Excerpts, reply: Reply, probability: float | None) -> Answer:
-    confidence = UNKNOWN if probability is None else probability
-    if reply.is_refusal:
-        refused = "the model says that the passages do not answer this"
-        return Answer(reply.answer or "unanswerable", 0.0, 0.0, None, None, _joined(refused, excerpts.note))
-    place, dropped = _cited(excerpts, reply)
-    if place is None:
-        confidence *= UNSUPPORTED
-        return Answer(reply.answer, confidence, confidence, None, None, _joined(dropped, excerpts.note))
-    index, start, end = place
-    passage, number = excerpts.passages[index], excerpts.numbers[index]
-    place_of_answer = find_quote(passage, reply.answer, start, end)
-    if place_of_answer is None:
-        return Answer(reply.answer, confidence, confidence, None, Span(number, start, end), excerpts.note)
-    text = passage[slice(*place_of_answer)]
-    return Answer(text, confidence, confidence, Span(number, *place_of_answer), None, excerpts.note)
+def _pieces_of(on_words: OnWords) -> OnWords:
+    """Tells ``on_words`` the words of the answer, out of all that the model writes."""
+    words = AnswerWords()
 
+    def hear(piece: str) -> None:
+        new = words.add(piece)
+        if new:
+            on_words(new)
 
-def _cited(excerpts: _Excerpts, reply: Reply) -> tuple[tuple[int, int, int] | None, str | None]:
-    """Where the sentence that the model cites stands, or why there is none: ``(passage, start, end)``."""
-    count = len(excerpts.passages)
-    if reply.passage is None:
-        return None, "the model cited no passage"
-    if reply.passage > count:
-        return None, f"the model cited passage {reply.passage}, of {count}; {_DROPPED}"
-    index = reply.passage - 1
-    passage = excerpts.passages[index]
-    if any(map(str.isalnum, reply.quote)):
-        lines = reply.quote.splitlines()
-        for quote in (reply.quote, lines[0]):  # some go on to explain themselves
-            found = find_quote(passage, quote)
-            if found is not None:
-                return (index, *found), None
-        return None, (
-            f"the sentence that the model quoted is not in passage {reply.passage}, of {count}, "
-            f"which it cited; {_DROPPED}"
-        )
-    nearest = nearest_sentence([passage], reply.answer, excerpts.question)
-    if nearest is None:
-        return (
-            None,
-            f"nothing in passage {reply.passage}, which the model cited, is like its answer; {_DROPPED}",
-        )
-    return (index, *nearest[1:]), None
-
-
-def _probability(content: str, reply: Reply, tokens: Sequence[Any]) -> float | None:
-    """The geometric mean of the probabilities of the answer's tokens; None where they are not told."""
-    pieces = [_bytes(token) for token in tokens]
-    # Tokens of thoughts, which some servers keep to themselves, and of the end stand around the content.
-    first = b"".join(pieces).find(content.encode("utf-8", "replace"))
-    if first < 0:
-        return None
-    start, end = (first + len(content[:at].encode("utf-8", "replace")) for at in reply.place)
-    at, logprobs = 0, []
-    for token, piece in zip(tokens, pieces, strict=True):
-        if at < end and at + len(piece) > start:
-            logprobs.append(token.get("logprob"))
-        at += len(piece)
-    if not logprobs or not all(isinstance(one, int | float) and one <= 1e-3 for one in logprobs):
-        return None
-    return min(1.0, math.exp(math.fsum(logprobs) / len(logprobs)))
-
-
-def _bytes(token: Any) -> bytes:
-    """What a token writes: half of a character has no text of its own."""
-    if not isinstance(token, dict):
-        return b""
-    told, text = token.get("bytes"), token.get("token")
-    if isinstance(told, list) and all(isinstance(one, int) and 0 <= one < 256 for one in told):
-        return bytes(told)
-    return text.encode("utf-8", "replace") if isinstance(text, str) else b""
-
-
-def _joined(*notes: str | None) -> str | None:
-    return "; ".join(filter(None, notes)) or None
+    return hear

@@ -11,12 +11,14 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from encoders.errors import ModelError
 from readers.errors import EndpointError
+from readers.external.event_stream import MEDIA_TYPE, BadStream, CompletionStream
 
 if TYPE_CHECKING:
     import httpx
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 PATH = "/chat/completions"
-CONNECT_S = 3.0
+CONNECT_S = 1.8  # so that a dead server is said to be one within two
 LARGEST = 2**20  # bytes of one reply
 AT_ONCE = 4  # requests
 TRIES = 3
@@ -38,7 +40,7 @@ _ADVICE = {
     403: "check the key",
     404: "check the address and the model's name",
 }
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Endpoint:
@@ -80,20 +82,23 @@ class Endpoint:
             raise ModelError(f"the key for {self.url} holds characters that no HTTP header can; check it")
         self._timeout_s, self._pause_s, self._cool_s = timeout_s, pause_s, cool_s
         # Proxies are for what is out on the network, never for a server on this machine.
-        self._trust_env = host not in _LOOPBACK
+        self._trust_env = host not in LOOPBACK
         self._failed: tuple[float, str] | None = None
 
-    def ask(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def ask(
+        self, bodies: Sequence[dict[str, Any]], on_piece: Sequence[Callable[[str], None] | None] | None = None
+    ) -> list[dict[str, Any]]:
         """The JSON object that answers each of ``bodies``, a few asked at a time.
 
-        A busy or failing server is asked ``TRIES`` times. Raises ``EndpointError`` for the first
-        body that fails for good; the others are given up then.
+        One whose ``on_piece`` is a function is asked for in pieces, which it hears as they come, in the
+        thread of a loop of its own. A busy or failing server is asked ``TRIES`` times, unless it had begun to
+        answer. Raises ``EndpointError`` for the first body that fails for good; the others are given up then.
         """
         failed = self._failed
         if failed is not None and time.monotonic() < failed[0]:
             raise EndpointError(f"{failed[1]} (a moment ago; not asked again yet)", passing=True)
         try:
-            replies = _run(self._ask_all([json.dumps(body).encode("ascii") for body in bodies]))
+            replies = _run(self._ask_all(_requests(bodies, on_piece or [None] * len(bodies))))
         except EndpointError as error:
             if error.passing:
                 self._failed = time.monotonic() + self._cool_s, str(error)
@@ -122,7 +127,7 @@ class Endpoint:
             passing=True,
         )
 
-    async def _ask_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]]:
+    async def _ask_all(self, requests: Sequence[_Request]) -> list[dict[str, Any]]:
         import httpx
 
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "storyqa"}
@@ -133,18 +138,18 @@ class Endpoint:
             headers=headers, timeout=httpx.Timeout(None, connect=CONNECT_S), trust_env=self._trust_env
         ) as client:
 
-            async def ask(body: bytes) -> dict[str, Any]:
+            async def ask(request: _Request) -> dict[str, Any]:
                 async with seats:
-                    return await self._ask_one(client, body)
+                    return await self._ask_one(client, request)
 
             try:
                 async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(ask(body)) for body in bodies]
+                    tasks = [group.create_task(ask(request)) for request in requests]
             except BaseExceptionGroup as errors:
                 raise errors.exceptions[0] from None
         return [task.result() for task in tasks]
 
-    async def _ask_one(self, client: httpx.AsyncClient, body: bytes) -> dict[str, Any]:
+    async def _ask_one(self, client: httpx.AsyncClient, request: _Request) -> dict[str, Any]:
         from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
         retrying = AsyncRetrying(
@@ -155,7 +160,7 @@ class Endpoint:
         )
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await retrying(self._try, client, body)
+                return await retrying(self._try, client, request)
         except _Again as again:
             raise again.error from again.__cause__
         except TimeoutError:
@@ -171,7 +176,7 @@ class Endpoint:
         asked_s = again.wait_s if isinstance(again, _Again) else None
         return min(asked_s or self._pause_s * 2.0 ** (state.attempt_number - 1), LONGEST_PAUSE_S)
 
-    async def _try(self, client: httpx.AsyncClient, body: bytes) -> dict[str, Any]:
+    async def _try(self, client: httpx.AsyncClient, request: _Request) -> dict[str, Any]:
         """Raises ``_Again`` where another try may help and ``EndpointError`` where it does not.
 
         To reach the server is tried once.
@@ -179,24 +184,36 @@ class Endpoint:
         import httpx
 
         data = bytearray()
+        stream = None if request.on_piece is None else CompletionStream(request.on_piece)
         try:
-            async with client.stream("POST", self.url + PATH, content=body) as response:
+            async with client.stream("POST", self.url + PATH, content=request.body) as response:
+                if not response.headers.get("Content-Type", "").startswith(MEDIA_TYPE):
+                    stream = None  # it sends the whole at once, or a refusal
                 async for chunk in response.aiter_raw():  # as sent: nothing is unpacked to another size
                     data += chunk
                     if len(data) > LARGEST:
                         raise EndpointError(
                             f"{self.url} answered with more than {LARGEST:,} bytes; it is no chat endpoint"
                         )
+                    if stream is not None:
+                        stream.add(chunk)
+        except BadStream as error:
+            raise EndpointError(
+                f"{self.url} sent what is no part of a completion ({self._excerpt(str(error).encode())}); "
+                "see its log"
+            ) from None
         except _unreachable_errors() as error:
             # Not asked again: nobody listens there, and whoever asked can be told at once.
             raise self._unreachable(error) from error
         except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise _Again(
-                EndpointError(f"{self.url} broke off its answer ({why}); see its log", passing=True)
-            ) from error
+            raise self._broken_off(str(error) or type(error).__name__, stream) from error
         if not response.is_success:
             raise self._refusal(response, bytes(data))
+        if stream is not None:
+            whole = stream.completion()
+            if whole is None:
+                raise self._broken_off("the stream ended without its last event", stream)
+            return whole
         try:
             reply = json.loads(data)
         except (ValueError, RecursionError):
@@ -207,6 +224,11 @@ class Endpoint:
                 "wanted an OpenAI-compatible endpoint, whose address usually ends in /v1"
             )
         return reply
+
+    def _broken_off(self, why: str, stream: CompletionStream | None) -> Exception:
+        error = EndpointError(f"{self.url} broke off its answer ({why}); see its log", passing=True)
+        # Who has heard half of an answer must not hear another after it.
+        return error if stream is not None and stream.has_begun else _Again(error)
 
     def _refusal(self, response: httpx.Response, data: bytes) -> Exception:
         status = response.status_code
@@ -234,6 +256,23 @@ class Endpoint:
             text = text.replace(self._key, "***")
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line[:200] + ("…" if len(line) > 200 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A body to send; ``on_piece`` hears the answer in pieces, where it is a function."""
+
+    body: bytes
+    on_piece: Callable[[str], None] | None
+
+
+def _requests(
+    bodies: Sequence[dict[str, Any]], on_piece: Sequence[Callable[[str], None] | None]
+) -> list[_Request]:
+    return [
+        _Request(json.dumps(body if hears is None else body | {"stream": True}).encode("ascii"), hears)
+        for body, hears in zip(bodies, on_piece, strict=True)
+    ]
 
 
 class _Again(Exception):

@@ -53,6 +53,10 @@ class CompletionForm:
         """A comment: OpenAI has no event for it, but a client that hears nothing may give up."""
         return f": {len(searched.found.hits)} passages found\n\n"
 
+    def words(self, text: str) -> str:
+        """A comment: a draft could not be taken back, and citations count the characters of the answer."""
+        return ": writing\n\n"
+
     def answer(self, answer: AnswerResponse) -> str:
         """The words, the annotations, the end."""
         message = self._message(answer)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_validator
 
-from answering.ask import MOST_PASSAGES, BadRequest, check_question
+from answering.ask import (
+    MOST_PASSAGES,
+    MOST_TURNS,
+    BadRequest,
+    Turn,
+    check_conversation,
+    check_question,
+)
 from answering.scope import SHELF
 from indexing.manifest import Manifest
 from indexing.shelves import Shelf
 from service.request_body import RequestBody
-from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, EvidenceOut, Limits, example
+from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, EvidenceOut, Limits, TurnIn, example
 
 _MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}
 _MODEL: dict[str, JsonValue] = {
@@ -97,7 +105,9 @@ class CompletionRequest(RequestBody):
         ),
     ]
     messages: list[ChatMessage] = Field(
-        min_length=1, description="The last of the user's is the question; those before it are not read."
+        min_length=1,
+        description="The last of the user's is the question; those before it are read where a language model "
+        "answers, to understand a question that follows others.",
     )
     stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
     before: Limits = None
@@ -127,7 +137,23 @@ class CompletionRequest(RequestBody):
             retriever=self.retriever,
             reader=self.reader,
             before=self.before,
+            conversation=_turns(self.messages),
         )
+
+
+def _turns(messages: list[ChatMessage]) -> list[TurnIn]:
+    """What was asked before the question, and answered; what is no text that a turn may have is left out."""
+    turns: list[TurnIn] = []
+    last = max(i for i, one in enumerate(messages) if one.role == "user")
+    for one in messages[:last]:
+        with contextlib.suppress(BadRequest):
+            if one.role == "user":
+                turns.append(TurnIn(question=check_question(one.text)))
+            elif one.role == "assistant" and turns:
+                turn = Turn(turns[-1].question, one.text)
+                check_conversation([turn])
+                turns[-1] = TurnIn(question=turn.question, answer=turn.answer)
+    return turns[-MOST_TURNS:]
 
 
 def _question(messages: list[ChatMessage]) -> str:

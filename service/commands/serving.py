@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,8 +53,27 @@ def serve(
             console().print(
                 f"storyqa at {url} (calls at {url}/docs, Ctrl-C stops)", soft_wrap=True, markup=False
             )
+            threading.Thread(target=_tell_local_models, args=(settings,), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):  # how the server is meant to be stopped
             run(settings, listening, workers)
+
+
+def _tell_local_models(settings: Settings) -> None:
+    """Say which language models run on this machine; the server starts meanwhile."""
+    import asyncio
+
+    from readers.external.discovery import find_local_servers
+    from service.access.middleware import keyring_of
+    from service.local_models import allowed_readers
+
+    ring = keyring_of(settings)
+    for server in asyncio.run(find_local_servers(settings.model_servers)):
+        offered = not set(server.readers).isdisjoint(allowed_readers(settings, ring, [server]))
+        remedy = (
+            "choose it on the page" if offered else f"list {server.readers[0]} in STORYQA_READERS to offer it"
+        )
+        models = ", ".join(server.models)
+        console().print(f"{server.name} at {server.url} has {models}: {remedy}", soft_wrap=True, markup=False)
 
 
 def _check_keys(address: str, settings: Settings) -> None:

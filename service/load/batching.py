@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
 from answering.book_qa import BookQA, CitedAnswer, Searched
@@ -263,12 +263,15 @@ class Batcher:
         try:
             if key.work == SEARCH:
                 return [*self._qa.search_many(asks)]
-            answers = self._qa.answer_many(asks, functools.partial(_notify, iter(tasks)))
+            hears = [task.on_words for task in tasks]
+            answers = self._qa.answer_many(asks, functools.partial(_notify, iter(tasks)), hears)
         except Exception as error:
             if len(asks) == 1:
                 return [error]
             log.warning("a batch of %d failed (%s); answering each alone", len(asks), error)
-            return [outcome for task in tasks for outcome in self._outcomes(key, [task])]
+            # Who has heard half of an answer must not hear it again from the beginning.
+            unheard = [replace(task, on_words=None) for task in tasks]
+            return [outcome for task in unheard for outcome in self._outcomes(key, [task])]
         for ask, cited in zip(asks, answers, strict=True):
             try:
                 self.cache.put(ask, cited)  # even where the client has gone: it may well ask again

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from answering.ask import Ask
 from answering.book_qa import Searched
 from answering.opened_scope import Extent
+from readers.reading import OnWords
 from retrieval import retriever_class
 
 ANSWER, SEARCH = "answer", "search"
@@ -31,7 +32,8 @@ class Task:
     """A question made ready: what to do, the index ``version`` asked of, and about how much is to be read.
 
     ``on_found`` is called in the thread that runs the models with what was found for an ``ANSWER``, before
-    it is read; more than once where a batch is read again, never where the answer is known.
+    it is read; more than once where a batch is read again, never where the answer is known. ``on_words``
+    hears the answer there as a language model writes it.
     """
 
     key: BatchKey
@@ -39,6 +41,7 @@ class Task:
     version: str
     tokens: int
     on_found: Callable[[Searched], None] | None = field(default=None, compare=False)
+    on_words: OnWords | None = field(default=None, compare=False)
 
 
 def make_task(work: str, ask: Ask, extent: Extent) -> Task:

@@ -43,6 +43,13 @@ export function showFound(into, hits, book) {
   );
 }
 
+/** Shows in `into` some more words of an answer that is being written, above the passages that were found. */
+export function showDraft(into, text) {
+  const draft = into.querySelector(".draft");
+  if (draft !== null) draft.append(text);
+  else into.prepend(element("p", { className: "said draft", dir: "auto" }, text));
+}
+
 const placeOf = (passage, book) =>
   [`Passage ${passage.number}`, passage.page && `page ${passage.page}`, passage.chapter, percent(passage.start / book.characters)]
     .filter(Boolean)
@@ -73,6 +80,8 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     said.classList.toggle("folded", !whole);
     more.hidden = whole;
   };
+  const asked = element("p", { className: "quiet rewritten" }, answer.rewritten ? `Asked as: ${answer.rewritten}` : "");
+  asked.hidden = !answer.rewritten;
   const confidence = element("p", { className: "confidence" });
   const note = element("p", { className: "note" });
   const figure = element("figure");
@@ -105,7 +114,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     const equal = candidate.also ?? []; // an answer that was kept by an older page has none
     also.hidden = equal.length === 0;
     also.replaceChildren(
-      "The same answer also stands at ",
+      answer.versions.prompt ? "It also rests on what stands at " : "The same answer also stands at ",
       ...equal.flatMap((evidence, i) => [
         i > 0 ? ", " : "",
         element(
@@ -148,6 +157,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
 
   into.replaceChildren(
     element("h2", { className: "label" }, heading),
+    asked,
     said,
     more,
     confidence,

@@ -87,17 +87,22 @@ const get = async (path, options) => (await send(path, options)).json();
 const path = (id) => `books/${encodeURIComponent(id)}`;
 
 export const books = () => get("books");
+export const readers = () => get("readers");
 export const book = (id) => get(path(id));
 
 /** Takes a book off the shelf. */
 export const remove = (id) => send(path(id), { method: "DELETE" });
 
-/** The answer to a question; `onFound(found)` hears of the passages before they are read. */
-export async function answer(json, { onFound, ...options }) {
+/**
+ * The answer to a question; `onFound(found)` hears of the passages before they are read, `onWords(text)` of
+ * what a language model writes, some words at a time.
+ */
+export async function answer(json, { onFound, onWords, ...options }) {
   for await (const { event, data } of events("answer", { method: "POST", json, ...options })) {
     if (event === "answer") return data;
     if (event === "problem") throw problemOf(data.status, data, key !== null);
     if (event === "found") onFound(data);
+    if (event === "words") onWords(data.text);
   }
   throw new Problem(0, BROKE_OFF);
 }

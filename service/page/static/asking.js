@@ -1,20 +1,23 @@
 // One question from being asked to being answered, and what is said of it on the way.
 
-import { showAnswer, showFound } from "./answer.js";
+import { showAnswer, showDraft, showFound } from "./answer.js";
 import * as api from "./api.js";
 import { HEADINGS, confidenceInWords, count } from "./words.js";
 
 const CANDIDATES = 5;
 
 /**
- * Asks `question` of `book`, of which the share `read` (percent) and so the text up to `limit` may be used.
+ * Asks `question` of `book` by `reader` (null for the service's own choice), after the turns of `conversation`,
+ * of which the share `read` (percent) and so the text up to `limit` may be used.
  *
  * What is found and answered is shown in `into` and on `strip`, how far it is in `status`; `onOpen(place, marks)`
  * hears which place is wanted in the whole book. Resolves to the answer, or to null where the book is another
  * one than `book` by now and nothing of it was shown. Rejects once `signal` says so.
  */
-export async function ask({ book, question, read, limit, signal, into, strip, status, onOpen }) {
+export async function ask({ book, question, reader, conversation, read, limit, signal, into, strip, status, onOpen }) {
   const request = { book_id: book.id, question, n_best: CANDIDATES };
+  if (reader !== null) request.reader = reader;
+  if (conversation.length > 0) request.conversation = conversation;
   if (read !== 100) request.before = `${read}%`;
   const isNow = ({ versions }) => versions.index === book.version;
   status.textContent = "Searching the book …";
@@ -26,6 +29,11 @@ export async function ask({ book, question, read, limit, signal, into, strip, st
       status.textContent = `Found ${count(found.hits.length, "passage")}; reading …`;
       showFound(into, found.hits, book);
       strip.showPlaces(found.hits, null);
+    },
+    onWords: (text) => {
+      if (signal.aborted) return;
+      status.textContent = "Writing …";
+      showDraft(into, text);
     },
   });
   signal.throwIfAborted();

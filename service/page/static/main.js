@@ -7,6 +7,7 @@ import { offerColours } from "./colours.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
 import { offerKey } from "./key.js";
+import { Conversation, LanguageModels } from "./language_models.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Overviews } from "./overviews.js";
@@ -48,6 +49,11 @@ const history = new History(
   (asked) => go({ book: asked.book, q: asked.question, read: asked.read }),
   () => question.focus(),
 );
+
+const conversation = new Conversation();
+const models = new LanguageModels(at("answering"), () => {
+  if (book !== null && wanted().q !== "") attempt(follow);
+});
 
 const errors = new Errors(at("error"), async (error) => {
   at("status").textContent = "";
@@ -127,6 +133,7 @@ function clearBook() {
   if (book !== null) clearAnswer();
   book = null;
   overviews.at(null, 0);
+  conversation.clear();
   question.value = "";
   document.title = "storyqa";
   at("book-title").textContent = "Choose a book";
@@ -160,7 +167,9 @@ async function askBook(q, share) {
   const [into, status] = [answerBox, at("status")];
   into.setAttribute("aria-busy", "true");
   try {
-    const given = { book: of, question: q, read: share, limit: limit(), signal, into, strip, status };
+    const said = models.areAsked ? conversation.before(q, share) : [];
+    const how = { reader: models.chosen, conversation: said, read: share, limit: limit() };
+    const given = { book: of, question: q, ...how, signal, into, strip, status };
     const answer = await ask({ ...given, onOpen: openInBook });
     if (answer === null) {
       book = null; // it was replaced: its length and its chapters are others now
@@ -170,6 +179,7 @@ async function askBook(q, share) {
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
+    if (models.areAsked) conversation.add(q, share, answer);
     memory.rememberAsked({ book: of.id, title: of.title, question: q, read: share, answer: answer.answer });
     showHistory();
   } catch (error) {
@@ -244,6 +254,7 @@ clearBook();
 
 attempt(async () => {
   await library.load();
+  await models.load();
   const last = memory.remembered("book");
   const id = library.title(last) !== null || library.books.length !== 1 ? last : library.books[0].id;
   if (wanted().book === null && library.title(id) !== null) move({ book: id });

@@ -1,0 +1,74 @@
+// Which reader answers: the service's own, or a language model that it may ask.
+
+import * as api from "./api.js";
+import * as memory from "./memory.js";
+import { element } from "./text.js";
+
+const OWN = ""; // the service's own choice
+const TURNS = 6; // of a conversation that are told
+const LONGEST_ANSWER = 4000; // characters of a turn
+
+/** What was asked of one book and answered by a language model, since the book was opened. */
+export class Conversation {
+  #turns = [];
+
+  clear() {
+    this.#turns = [];
+  }
+
+  /** What was said before `asked`, and up to no later a place in the book than the share `read`. */
+  before(asked, read) {
+    const usable = this.#turns.filter((turn) => turn.asked !== asked && turn.read <= read);
+    return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
+  }
+
+  add(asked, read, { rewritten, answer }) {
+    const turn = { asked, read, question: rewritten ?? asked, answer: answer.slice(0, LONGEST_ANSWER) };
+    this.#turns = [...this.#turns.filter((one) => one.asked !== asked), turn];
+  }
+}
+
+export class LanguageModels {
+  #box;
+  #select;
+  #own = null;
+
+  /** `box` holds the list and what is said of it; `onChange()` hears of another choice. */
+  constructor(box, onChange) {
+    this.#box = box;
+    this.#select = box.querySelector("select");
+    this.#select.addEventListener("change", () => {
+      memory.remember("reader", this.#select.value);
+      onChange();
+    });
+  }
+
+  /** The full name of the reader that was chosen; null for the service's own choice. */
+  get chosen() {
+    return this.#select.value === OWN ? null : this.#select.value;
+  }
+
+  /** Whether a language model answers, be it the service's own choice. */
+  get areAsked() {
+    return this.chosen !== null || Boolean(this.#own?.language_model);
+  }
+
+  /** Asks the service what there is; without a language model nothing is shown. */
+  async load() {
+    const readers = await api.readers().catch(() => []); // then its own choice answers
+    const models = readers.filter((reader) => reader.language_model !== null && !reader.is_default);
+    this.#own = readers.find((reader) => reader.is_default) ?? null;
+    this.#select.replaceChildren(
+      element("option", { value: OWN }, this.#own?.language_model ?? "the built-in reader"),
+      ...models.map((one) =>
+        element("option", { value: one.name }, [one.language_model, one.server && `(${one.server})`].filter(Boolean).join(" ")),
+      ),
+    );
+    const last = memory.remembered("reader");
+    if (models.some((one) => one.name === last)) this.#select.value = last;
+    this.#box.hidden = models.length === 0;
+    const servers = [...new Set(models.map((one) => one.server).filter(Boolean))];
+    this.#box.querySelector("span").textContent =
+      servers.length === 0 ? "" : `${servers.join(" and ")} ${servers.length === 1 ? "runs" : "run"} on this machine.`;
+  }
+}

@@ -1,0 +1,152 @@
+"""A real language model on loopback, SmolLM2-135M-Instruct behind ``transformers serve``, asked about a book.
+
+So small a model answers many questions wrongly; what is claimed is what must hold of any model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+from server import serving, wait_until_ready
+from test_answer_events import EVENTS, events
+
+from encoders.backbone import SMOLLM2, check_weights
+from encoders.errors import ModelError
+from indexing.store import IndexStore
+from readers.external.chat_prompts import load_prompt
+from service.settings import Settings
+
+pytestmark = pytest.mark.processes
+
+pytest.importorskip("openai", reason="transformers serve needs the extra dev")
+pytest.importorskip("gguf", reason="transformers reads the model by it: the extra dev")
+
+PATIENCE_S = 600
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model in a folder as ``transformers serve`` loads it."""
+    try:
+        folder = SMOLLM2.folder()
+    except ModelError as error:
+        pytest.skip(str(error))
+    check_weights(SMOLLM2, folder)
+    from transformers import AutoTokenizer, LlamaForCausalLM
+
+    target = tmp_path_factory.mktemp("smollm2") / "smollm2"
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=SMOLLM2.weights)
+    tokenizer.save_pretrained(target)
+    read = LlamaForCausalLM.from_pretrained(folder, gguf_file=SMOLLM2.weights)
+    del read.config.quantization_config  # its parameters are plain numbers by now
+    plain = LlamaForCausalLM(read.config)
+    plain.load_state_dict(read.state_dict())
+    plain.save_pretrained(target)
+    return target
+
+
+@pytest.fixture(scope="module")
+def reader(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The full name of the reader that asks it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    log = tmp_path_factory.mktemp("serve") / "log"
+    code = "from transformers.cli.transformers import main; main()"
+    arguments = ["serve", str(model), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while not _is_up(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+        yield f"chat:http://127.0.0.1:{port}/v1@model={model}@chars=1500"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=5).is_success
+    except httpx.HTTPError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def client(reader: str, shelf_store: IndexStore) -> Iterator[httpx.Client]:
+    settings = Settings(
+        store=shelf_store.root,
+        retriever="bm25",
+        reader="overlap",
+        readers=(reader,),
+        chat_timeout_s=PATIENCE_S,
+        deadline_s=PATIENCE_S,
+    )
+    with serving(settings) as client:
+        client.timeout = PATIENCE_S
+        wait_until_ready(client)
+        yield client
+
+
+def asked(client: httpx.Client, reader: str, question: str, **more: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The events of one answer."""
+    body = {"book_id": "clock", "question": question, "reader": reader, "k": 3} | more
+    with client.stream("POST", "/answer", json=body, headers=EVENTS) as response:
+        return list(events(response))
+
+
+@pytest.mark.parametrize(
+    ("question", "prompt"),
+    [
+        ("Where had the clockmaker gone?", "answer"),
+        ("Did the clock stop?", "yes-no"),
+        ("Summarise the story.", "summary"),
+    ],
+)
+def test_its_words_come_as_they_are_written_and_every_place_that_it_cites_stands_in_the_book(
+    client: httpx.Client, reader: str, question: str, prompt: str
+) -> None:
+    (first, found), *words, (last, answer) = asked(client, reader, question)
+    assert (first, last) == ("found", "answer"), (last, answer)
+    assert len(found["hits"]) >= 3
+    assert {name for name, _ in words} <= {"words"}
+    assert answer["versions"]["prompt"] == load_prompt(prompt).version
+    best = answer["candidates"][0]
+    assert best["text"].strip()
+    for place in [*filter(None, [best["evidence"]]), *best["also"]]:
+        assert shelf.CLOCK[place["start"] : place["end"]] == place["text"]
+
+
+def test_nothing_from_behind_the_limit_is_told(client: httpx.Client, reader: str) -> None:
+    limit = len(shelf.CLOCK) // 2
+    told = asked(client, reader, "How many eggs were in the nest?", before=limit)
+    for secret in ("jackdaw", "nineteen", "speckled"):
+        assert secret not in json.dumps(told)
+    assert all(passage["end"] <= limit for passage in told[-1][1]["passages"])
+
+
+def test_a_follow_up_is_rewritten_with_names_of_the_conversation_alone(
+    client: httpx.Client, reader: str
+) -> None:
+    turns = [{"question": "Who was always reading?", "answer": "Pim"}]
+    *_, (_, answer) = asked(client, reader, "What did he notice?", conversation=turns)
+    assert answer["answer"].strip()
+    assert {"Ruta", "Vell"}.isdisjoint((answer["rewritten"] or "").replace("?", " ").split())
