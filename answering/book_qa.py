@@ -435,11 +435,9 @@ def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
 def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
     """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
     hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
-    reading = Reading(
-        ask.question, tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
-    )
-    version = scope.extent.version
-    return Found(ask, version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
+    texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
+    reading = Reading(ask.question, texts)
+    return Found(ask, scope.extent.version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
 
 
 def _guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:

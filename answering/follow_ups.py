@@ -12,8 +12,8 @@ from readers.reading import LanguageModel
 def understood_alone(ask: Ask, read: str | None, reader: LanguageModel) -> Ask:
     """``ask`` with its question rewritten by ``reader`` and without its conversation.
 
-    ``read`` is what has been read of the book, None where there is no limit. An answer of the conversation that names what does not come up before the limit, for it was given for
-    another, is not shown to the model.
+    ``read`` is what has been read of the book, None where there is no limit. An answer of the conversation
+    that names what does not come up there, for it was given for another limit, is not shown to the model.
     """
     turns = [(turn.question, turn.answer) for turn in ask.conversation]
     if read is not None:

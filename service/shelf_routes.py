@@ -12,7 +12,8 @@ from indexing.ids import LONGEST
 from indexing.shelves import MOST_BOOKS, Shelves
 from service import problems
 from service.endpoints import TheService
-from service.json_bodies import JsonRoute, RequestBody
+from service.json_bodies import JsonRoute
+from service.request_body import RequestBody
 from service.schemas import BookId, ShelfOut, example
 
 Name = Annotated[str, Path(max_length=LONGEST, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
