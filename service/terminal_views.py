@@ -39,7 +39,11 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool
         nothing = "nothing in what was read supports an answer"
         lines.append(Text(nothing if cited.text or cited.note is None else _places_read(cited), style="dim"))
     else:
-        lines += [Text(), _sentence(cited.evidence, plain), Text(_place(cited.evidence, titled), style="dim")]
+        lines += [
+            Text(),
+            _sentence(cited.evidence, plain),
+            Text(_where(cited.evidence, titled), style="dim"),
+        ]
         lines += [line for best in cited.candidates[:1] for line in _also_lines(best.also, titled)]
     lines += [line for best in cited.candidates[:1] for line in _chain_lines(best.chain, titled)]
     others = [candidate for candidate in cited.candidates[1:] if candidate.text]
@@ -49,7 +53,7 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool
         lines.append(Text(f"{other.confidence:.2f}  {_one_line(other.text)}"))
         lines += _note_lines(other.note, indent=6)
         if other.evidence is not None:
-            lines.append(Text(f"      {_place(other.evidence, titled)}", style="dim"))
+            lines.append(Text(f"      {_where(other.evidence, titled)}", style="dim"))
         lines += _also_lines(other.also, titled, indent=6)
         lines += _chain_lines(other.chain, titled, indent=6)
     return Panel(Group(*lines), padding=(0, 1))
@@ -72,14 +76,14 @@ def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
 
 
 def _also_lines(also: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:
-    return [Text(f"{' ' * indent}also: {_place(place, titled)}", style="dim") for place in also]
+    return [Text(f"{' ' * indent}also: {_where(place, titled)}", style="dim") for place in also]
 
 
 def _chain_lines(chain: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:
     """The facts that an answer was inferred from, each with its place."""
     space = " " * indent
     return [
-        Text.assemble(f"{space}follows from: {_one_line(fact.text)} ", (f"({_place(fact, titled)})", "dim"))
+        Text.assemble(f"{space}follows from: {_one_line(fact.text)} ", (f"({_where(fact, titled)})", "dim"))
         for fact in chain
     ]
 
@@ -102,12 +106,15 @@ def quote_lines(quotes: Sequence[Quote]) -> list[Text]:
     ]
 
 
-def _place(evidence: Evidence | Quote, titled: bool = False) -> str:
-    book = f"{_one_line(evidence.title)} · " if titled and isinstance(evidence, Evidence) else ""
+def _where(evidence: Evidence, titled: bool) -> str:
+    return f"{_one_line(evidence.title)} · {_place(evidence)}" if titled else _place(evidence)
+
+
+def _place(evidence: Evidence | Quote) -> str:
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
     page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (
-        f"{book}{chapter}{page}{evidence.percent:g} % into the book · "
+        f"{chapter}{page}{evidence.percent:g} % into the book · "
         f"characters {evidence.start:,} to {evidence.end:,} · passage {evidence.passage}"
     )
 

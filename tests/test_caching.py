@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 import shelf
 
-from answering.book_qa import Ask, BookQA, CitedAnswer
+from answering.ask import Ask, Turn
+from answering.book_qa import BookQA, CitedAnswer
 from indexing.store import IndexStore
 from service.load.caching import AnswerCache
 
@@ -32,8 +34,9 @@ def test_an_answer_comes_back_as_it_was(answers: list[CitedAnswer]) -> None:
 def test_a_question_asked_in_any_other_way_is_another(field: str, answers: list[CitedAnswer]) -> None:
     cache = AnswerCache(2**20)
     cache.put(ASKS[0], answers[0])
-    other = {"k": 4, "n_best": 2, "before": "40%"}.get(field, "other")
-    assert cache.get(replace(ASKS[0], **{field: other}), answers[0].versions["index"]) is None  # type: ignore[arg-type]
+    others: dict[str, Any] = {"k": 4, "n_best": 2, "before": "40%", "conversation": (Turn("Who?", "Ines"),)}
+    other = replace(ASKS[0], **{field: others.get(field, "other")})
+    assert cache.get(other, answers[0].versions["index"]) is None
 
 
 def test_an_answer_from_another_index_is_not_given(answers: list[CitedAnswer]) -> None:
