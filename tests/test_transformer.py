@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import shelf
 import tiny_models
 import torch
 from transformers import AutoModel
 
 from encoders.backbone import backbone_folder
 from encoders.transformer import ARCHITECTURES, Transformer, TransformerConfig, distance_buckets
+from indexing.store import IndexStore
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +83,19 @@ def test_near_distances_have_buckets_of_their_own_and_directions_apart() -> None
     backwards = buckets[distances < 0].flip(0)
     assert (backwards.diff() >= 0).all()  # further never counts as nearer
     assert torch.equal(buckets[distances > 0], backwards + 16)
+
+
+@pytest.mark.processes
+def test_a_question_on_the_command_line_imports_no_more_than_it_needs(
+    shelf_store: IndexStore,
+) -> None:
+    book, question = shelf.QUESTIONS[0]
+    asked = ["ask", book, question, "--store", str(shelf_store.root), "--json"]
+    code = (
+        f"import json, sys\nfrom service.cli import run\ncode = run({asked!r})\n"
+        "heavy = {'transformers', 'fastapi', 'torch._dynamo', 'sympy', 'sklearn'}\n"
+        "print(json.dumps([code, sorted(heavy & sys.modules.keys())]), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stderr.splitlines()[-1]) == [0, []]
+    assert json.loads(done.stdout)["answer"]
