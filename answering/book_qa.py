@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
@@ -22,14 +20,13 @@ from answering.citing import (
     passages_read,
 )
 from answering.configuration import OPEN_BYTES, Configuration
+from answering.finding import Found, Searched, Stopwatch, find, searched
 from answering.follow_ups import understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.scope import is_one_book
-from answering.spoilers import LEAKED, SpoilerGuard
-from answering.summaries import NO_SUCH_CHAPTER, passages_to_summarise
+from answering.spoilers import LEAKED, guard_of, guarded
 from answering.trust import Thresholds, doubt, doubted, refusal
-from indexing.book import Passage
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
 from indexing.store import IndexStore
@@ -38,7 +35,6 @@ from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
 from retrieval import RETRIEVERS, check_together
-from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 from text.cloze import NotACloze
 from text.registry import check_name
 
@@ -56,57 +52,7 @@ __all__ = [
     "passages_read",
 ]
 
-STEPS = ("search", "rerank", "read", "cite")
 TOGETHER = 64  # questions in one batch at most: what is known of their passages takes up to 1.5 MB each
-
-
-class Stopwatch:
-    """Times the steps of one batch: ``end`` says which step has just ended, and the next one begins."""
-
-    def __init__(self) -> None:
-        self._began = self._step_began = time.perf_counter()
-        self._seconds: dict[str, float] = {}
-
-    def end(self, step: str) -> None:
-        """``step`` took from the end of the one before it until now."""
-        now = time.perf_counter()
-        self._seconds[step] = now - self._step_began
-        self._step_began = now
-
-    def timings_ms(self) -> dict[str, float]:
-        """The steps that have ended, in milliseconds, and their ``total``."""
-        seconds = self._seconds | {"total": self._step_began - self._began}
-        return {step: round(1000 * s, 3) for step, s in seconds.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
-
-    Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
-    ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
-    ``missing`` says why there is nothing to read.
-    """
-
-    ask: Ask
-    version: str
-    hits: tuple[BookHit, ...]
-    in_story_order: tuple[BookHit, ...]
-    reading: Reading
-    missing: str | None = None
-
-    @property
-    def books(self) -> dict[str, Readable]:
-        """The books of what is read, by their ids."""
-        return {hit.book.index.id: hit.book for hit in self.in_story_order}
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """What was found for one question, and what the steps took of the batch it was in."""
-
-    found: Found
-    timings_ms: dict[str, float]
 
 
 class BookQA:
@@ -228,13 +174,13 @@ class BookQA:
         asks = [self._understood(ask) for ask in given]
         found = self.find(asks, stopwatch, summaries=True)
         if on_found is not None:
-            on_found(_searched(found, stopwatch))
-        guards = [self._guard(one) for one in found]
+            on_found(searched(found, stopwatch))
+        guards = [guard_of(one) for one in found]
         # What cannot be answered is not read.
         refusals = [refusal(one.ask) or one.missing for one in found]
         asked = [i for i, refused in enumerate(refusals) if refused is None]
         answers: list[list[Answer]] = [[] for _ in found]
-        hears = [_guarded(on_words[i], guards[i]) for i in asked]
+        hears = [guarded(on_words[i], guards[i]) for i in asked]
         for i, of_one in zip(asked, self.read([found[i] for i in asked], hears), strict=True):
             answers[i] = of_one
             guard = guards[i]
@@ -267,20 +213,13 @@ class BookQA:
             read = scope.readable.read_so_far()
         return understood_alone(ask, read, cast(LanguageModel, self._reader(ask.reader)))
 
-    def _guard(self, found: Found) -> SpoilerGuard | None:
-        """What keeps a language model from telling what lies behind a limit, where there is one."""
-        books = found.books.values()
-        if not spec_of(found.ask.reader).language_model or not any(book.is_limited for book in books):
-            return None
-        return SpoilerGuard(found.ask.question, "\n".join(book.read_so_far() for book in books))
-
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""
-        return [searched for batch in _batches(asks) for searched in self._search_batch(batch)]
+        return [one for batch in _batches(asks) for one in self._search_batch(batch)]
 
     def _search_batch(self, asks: Sequence[Ask]) -> list[Searched]:
         stopwatch = Stopwatch()
-        return _searched(self.find(asks, stopwatch), stopwatch)
+        return searched(self.find(asks, stopwatch), stopwatch)
 
     def find(
         self,
@@ -297,38 +236,10 @@ class BookQA:
         those alone that are read. With ``summaries`` all passages are found of a part of the book that a
         language model is to summarise. Raises as ``answer_many`` does.
         """
-        stopwatch = stopwatch or Stopwatch()
         # Once per book: one batch must not see two builds of it.
         opened: dict[str, OpenBook] = {}
         scopes = [self._scope(ask, opened) for ask in asks]
-        groups: dict[tuple[Hashable, str, int], list[int]] = defaultdict(list)
-        summarised: dict[int, list[Passage]] = {}
-        for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
-            whole = _to_summarise(ask, scope) if summaries else None
-            if whole is not None:
-                summarised[i] = whole
-                continue
-            k = max(ask.k, scope.extent.passages) if all_hits else ask.k
-            groups[scope.key, ask.retriever, k].append(i)
-        begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
-        hits: dict[int, list[Hit]] = {}
-        for (_, name, k), members in groups.items():
-            scope = scopes[members[0]]
-            search = scope.retriever(name).begin([asks[i].searched for i in members], k, scope.before)
-            begun[type(search.retriever)].append((members, search))
-        stopwatch.end("search")
-        for kind, searches in begun.items():
-            finished = kind.finish([search for _, search in searches])
-            for (members, _), of_search in zip(searches, finished, strict=True):
-                hits.update(zip(members, of_search, strict=True))
-            if kind.second_phase is not None:
-                stopwatch.end(kind.second_phase)
-        return [
-            _whole(ask, scope, summarised[i])
-            if i in summarised
-            else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
-            for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
-        ]
+        return find(asks, scopes, stopwatch or Stopwatch(), all_hits=all_hits, summaries=summaries)
 
     def read(self, found: Sequence[Found], on_words: Sequence[OnWords | None] = ()) -> list[list[Answer]]:
         """The reader's answers to each question, best first; none where nothing was found.
@@ -411,45 +322,3 @@ def _reader_of(ask: Ask) -> str:
 
 def _batches(asks: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
     return (asks[first : first + TOGETHER] for first in range(0, len(asks), TOGETHER))
-
-
-def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
-    books = list(dict.fromkeys(hit.book.index.id for hit in hits))
-    read = sorted(hits[: ask.k], key=lambda hit: (books.index(hit.book.index.id), hit.passage.start))
-    reading = Reading(
-        ask.question,
-        tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in read),
-        candidates=ask.candidates,
-        encoded=tuple(hit.encoded for hit in read),
-    )
-    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading)
-
-
-def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
-    """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
-    if not spec_of(ask.reader).language_model or not isinstance(scope, OneBook):
-        return None
-    return passages_to_summarise(ask.question, scope.readable.index, scope.before)
-
-
-def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
-    """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
-    hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
-    texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
-    reading = Reading(ask.question, texts)
-    return Found(ask, scope.extent.version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
-
-
-def _guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:
-    return on_words if on_words is None or guard is None else guard.guarded(on_words)
-
-
-def _searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
-    """What was found for those who do not read it: what is known of the passages need not be kept."""
-    timings_ms = stopwatch.timings_ms()
-    return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
-
-
-def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:
-    """The hits without what is large and of use in the reading alone."""
-    return tuple(hit if hit.encoded is None else replace(hit, encoded=None) for hit in hits)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from answering.finding import Found
+from readers import spec_of
 from readers.reading import OnWords
 from text.asked_names import unmentioned
 from text.question_kinds import opens_question
@@ -67,3 +69,16 @@ class SpoilerGuard:
 
 def _is_common(word: str) -> bool:
     return word in _COMMON or opens_question(word)
+
+
+def guard_of(found: Found) -> SpoilerGuard | None:
+    """What keeps a language model from telling what lies behind a limit, where there is one."""
+    books = found.books.values()
+    if not spec_of(found.ask.reader).language_model or not any(book.is_limited for book in books):
+        return None
+    return SpoilerGuard(found.ask.question, "\n".join(book.read_so_far() for book in books))
+
+
+def guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:
+    """``on_words`` as the guard lets it hear them."""
+    return on_words if on_words is None or guard is None else guard.guarded(on_words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from answering.book_qa import STEPS
+from answering.finding import STEPS
 from service.load.batching import Batch
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"

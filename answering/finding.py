@@ -1,0 +1,145 @@
+"""Questions and what they are searched in, in; the passages that fit them, out."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from answering.ask import Ask
+from answering.opened_scope import OneBook, Scope
+from answering.summaries import NO_SUCH_CHAPTER, passages_to_summarise
+from indexing.book import Passage
+from readers import spec_of
+from readers.reading import Reading
+from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
+
+STEPS = ("search", "rerank", "read", "cite")
+
+
+class Stopwatch:
+    """Times the steps of one batch: ``end`` says which step has just ended, and the next one begins."""
+
+    def __init__(self) -> None:
+        self._began = self._step_began = time.perf_counter()
+        self._seconds: dict[str, float] = {}
+
+    def end(self, step: str) -> None:
+        """``step`` took from the end of the one before it until now."""
+        now = time.perf_counter()
+        self._seconds[step] = now - self._step_began
+        self._step_began = now
+
+    def timings_ms(self) -> dict[str, float]:
+        """The steps that have ended, in milliseconds, and their ``total``."""
+        seconds = self._seconds | {"total": self._step_began - self._began}
+        return {step: round(1000 * s, 3) for step, s in seconds.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
+
+    Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
+    ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
+    ``missing`` says why there is nothing to read.
+    """
+
+    ask: Ask
+    version: str
+    hits: tuple[BookHit, ...]
+    in_story_order: tuple[BookHit, ...]
+    reading: Reading
+    missing: str | None = None
+
+    @property
+    def books(self) -> dict[str, Readable]:
+        """The books of what is read, by their ids."""
+        return {hit.book.index.id: hit.book for hit in self.in_story_order}
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was found for one question, and what the steps took of the batch it was in."""
+
+    found: Found
+    timings_ms: dict[str, float]
+
+
+def find(
+    asks: Sequence[Ask],
+    scopes: Sequence[Scope],
+    stopwatch: Stopwatch,
+    *,
+    all_hits: bool = False,
+    summaries: bool = False,
+) -> list[Found]:
+    """The passages for each question in what is its ``Scope``; see ``BookQA.find``."""
+    groups: dict[tuple[Hashable, str, int], list[int]] = defaultdict(list)
+    summarised: dict[int, list[Passage]] = {}
+    for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
+        whole = _to_summarise(ask, scope) if summaries else None
+        if whole is not None:
+            summarised[i] = whole
+            continue
+        k = max(ask.k, scope.extent.passages) if all_hits else ask.k
+        groups[scope.key, ask.retriever, k].append(i)
+    begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
+    hits: dict[int, list[Hit]] = {}
+    for (_, name, k), members in groups.items():
+        scope = scopes[members[0]]
+        search = scope.retriever(name).begin([asks[i].searched for i in members], k, scope.before)
+        begun[type(search.retriever)].append((members, search))
+    stopwatch.end("search")
+    for kind, searches in begun.items():
+        finished = kind.finish([search for _, search in searches])
+        for (members, _), of_search in zip(searches, finished, strict=True):
+            hits.update(zip(members, of_search, strict=True))
+        if kind.second_phase is not None:
+            stopwatch.end(kind.second_phase)
+    return [
+        _whole(ask, scope, summarised[i])
+        if i in summarised
+        else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
+        for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
+    ]
+
+
+def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
+    """What was found for those who do not read it: what is known of the passages need not be kept."""
+    timings_ms = stopwatch.timings_ms()
+    return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
+
+
+def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
+    books = list(dict.fromkeys(hit.book.index.id for hit in hits))
+    read = sorted(hits[: ask.k], key=lambda hit: (books.index(hit.book.index.id), hit.passage.start))
+    reading = Reading(
+        ask.question,
+        tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in read),
+        candidates=ask.candidates,
+        encoded=tuple(hit.encoded for hit in read),
+    )
+    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading)
+
+
+def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
+    """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
+    if not spec_of(ask.reader).language_model or not isinstance(scope, OneBook):
+        return None
+    return passages_to_summarise(ask.question, scope.readable.index, scope.before)
+
+
+def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
+    """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
+    hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
+    texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
+    reading = Reading(ask.question, texts)
+    return Found(ask, scope.extent.version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
+
+
+def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:
+    """The hits without what is large and of use in the reading alone."""
+    return tuple(hit if hit.encoded is None else replace(hit, encoded=None) for hit in hits)
