@@ -10,7 +10,7 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all lint check bench openapi docs docs-tables fuzz
+.PHONY: help demo test test-rest test-all lint check bench openapi docs docs-pictures docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs     build the documentation as a site, in build/site"
+	@echo "make docs-pictures  take the pictures of the page anew, in chromium"
 	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
 	@echo "make fuzz     try thousands of hostile inputs on every parser and every call, an hour or so"
 
@@ -51,6 +52,9 @@ openapi: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build
+
+docs-pictures: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/page_pictures.py
 
 docs-tables: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/readme_tables.py
