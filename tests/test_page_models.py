@@ -120,11 +120,13 @@ def test_a_follow_up_is_asked_with_what_was_said_and_shown_as_it_was_understood(
     assert ollama.asked[2].question == "What did Ines light the lamp with?"
 
 
-def test_without_a_language_model_no_choice_is_shown(page: Any, ollama: ChatServer) -> None:
-    ollama.models = None
-    page.goto("/#book=lantern")
-    expect(page.locator("#question")).to_be_visible()
-    expect(page.locator("#answering")).to_be_hidden()
+def test_without_a_language_model_no_choice_is_shown(chromium: Any, shelf_store: IndexStore) -> None:
+    with chatting(parrot) as server:  # which lists no models
+        settings = browsing.settings(shelf_store, model_servers=(server.url,))
+        with running(create_app(settings)) as url, browsing.visiting(chromium, url) as page:
+            page.goto("/#book=lantern")
+            expect(page.locator("#question")).to_be_visible()
+            expect(page.locator("#answering")).to_be_hidden()
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])

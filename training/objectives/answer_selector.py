@@ -160,7 +160,10 @@ def cross_validate(scored: Sequence[ScoredCandidates]) -> dict[str, SelectionSco
     found: dict[str, list[tuple[float, ...]]] = {}
     for fold in range(FOLDS):
         apart = set(stories[fold::FOLDS])
-        judge = fit_selector([one for one in scored if one.story not in apart])
+        others = [one for one in scored if one.story not in apart]
+        if not others or not apart:
+            continue
+        judge = fit_selector(others)
         for one in scored:
             if one.story in apart and one.signals:
                 rows = [signals.features(one.question) for signals in one.signals]

@@ -208,7 +208,9 @@ class CrossEncoderTask:
     def weights(self) -> Weights:
         """Those of the cross-encoder and its heads."""
         if self._start is not None and self._settings.frozen:
-            return self._start
+            return replace(
+                self._start, tensors={name: tensor.float() for name, tensor in self._start.tensors.items()}
+            )
         trained = self.backbone.tensors()
         if self._layers and self._settings.rank:
             # What the run began with is a part of what it leaves; adapters are added to it.

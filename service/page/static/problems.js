@@ -5,6 +5,8 @@ const TELL = "tell whoever runs this service";
 // By the last part of a problem's type. What is not here is said by its status, or in the service's words.
 const WORDS = {
   "unknown-book": "This book is not here, or not any more.",
+  "unknown-shelf": "This shelf is not here, or not any more.",
+  "no-book": "There is no book here to ask.",
   "unknown-job": "The service does not know of this book any more; look for it among the books.",
   "unknown-character": "Nobody is called so up to here, or several people are.",
   "missing-extra": `The service cannot find names in books; ${TELL}.`,

@@ -60,7 +60,7 @@ export class Reader {
       : [...this.pages.querySelectorAll("p")].find((p) => Number(p.dataset.end) > at);
     target?.scrollIntoView({ block: marked ? "center" : "start" });
     this.pages.focus({ preventScroll: true });
-    this.arrived = marked ? null : { at, scrolled: this.pages.scrollTop };
+    this.arrived = marked ? null : { at: Number(target?.dataset.start ?? at), scrolled: this.pages.scrollTop };
     this.showPlace();
   }
 
