@@ -177,6 +177,12 @@ def before_offset(before: int | str | None, characters: int) -> int | None:
     )
 
 
+def limit_before(before: int | str | None, characters: int) -> int:
+    """The character that nothing may be told from on, of a book of ``characters``; see ``before_offset``."""
+    offset = before_offset(before, characters)
+    return characters if offset is None else min(offset, characters)
+
+
 def _check_count(field: str, count: int, most: int) -> None:
     if not 1 <= count <= most:
         raise BadRequest(field, f"{field} is {count}; wanted 1 to {most}")

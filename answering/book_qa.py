@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
 from answering.citing import (
@@ -52,6 +52,7 @@ __all__ = [
     "passages_read",
 ]
 
+T = TypeVar("T")
 TOGETHER = 64  # questions in one batch at most: what is known of their passages takes up to 1.5 MB each
 
 
@@ -156,13 +157,8 @@ class BookQA:
         index and ``ModelError`` for models that cannot be loaded.
         """
         hears = on_words or [None] * len(asks)
-        return [
-            cited
-            for first in range(0, len(asks), TOGETHER)
-            for cited in self._answer_batch(
-                asks[first : first + TOGETHER], on_found, hears[first : first + TOGETHER]
-            )
-        ]
+        batches = zip(_batches(asks), _batches(hears), strict=True)
+        return [cited for batch, heard in batches for cited in self._answer_batch(batch, on_found, heard)]
 
     def _answer_batch(
         self,
@@ -320,5 +316,5 @@ def _reader_of(ask: Ask) -> str:
     return reader_for(ask.reader, ask.question)
 
 
-def _batches(asks: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
-    return (asks[first : first + TOGETHER] for first in range(0, len(asks), TOGETHER))
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[first : first + TOGETHER] for first in range(0, len(items), TOGETHER))

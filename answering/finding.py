@@ -129,7 +129,7 @@ def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
     """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
     if not spec_of(ask.reader).language_model or not isinstance(scope, OneBook):
         return None
-    return passages_to_summarise(ask.question, scope.readable.index, scope.before)
+    return passages_to_summarise(ask.question, scope.readable)
 
 
 def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:

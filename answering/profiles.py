@@ -13,6 +13,7 @@ from indexing.characters import Character
 from indexing.index import BookIndex
 from indexing.tagged_book import Name
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
+from retrieval.hits import Readable
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -52,7 +53,7 @@ def profile(
 
     ``names`` are the book's that end before it. Raises ``UnknownCharacter`` and ``ModelError``.
     """
-    limit = index.characters if before is None else min(before, index.characters)
+    limit = Readable(index, before).end
     text = story_text(index, limit)
     found = find_character(text, names, asked)
     told = descriptions(text, found, k, load_crossencoder())

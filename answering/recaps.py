@@ -10,6 +10,7 @@ from answering.quotes import Quote, chapters_until, is_whole, quote, story_text
 from indexing.index import BookIndex
 from retrieval.centrality import lexrank, tfidf
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
+from retrieval.hits import Readable
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -46,7 +47,7 @@ def recap(index: BookIndex, before: int | None, sentences: int = SENTENCES) -> l
     by halves, and a speech has more words in common with itself than with the story. A sentence that names
     nobody is worth ``NAMELESS``.
     """
-    limit = index.characters if before is None else min(before, index.characters)
+    limit = Readable(index, before).end
     text = story_text(index, limit)
     found = []
     for title, start, end in _stretches(index, text):

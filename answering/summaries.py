@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from answering.quotes import chapters_until
 from indexing.book import Chapter, Passage
 from indexing.chapters.numerals import NUMERAL, numeral
-from indexing.index import BookIndex
+from retrieval.hits import Readable
 from text.question_kinds import Kind, question_kind
 
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
@@ -25,24 +26,21 @@ _WHOLE = re.compile(
 _SHORTEST_TITLE = 4
 
 
-def passages_to_summarise(question: str, index: BookIndex, before: int | None) -> list[Passage] | None:
-    """All passages of what a summary is asked of, cut at its bounds and at ``before``, in story order.
+def passages_to_summarise(question: str, book: Readable) -> list[Passage] | None:
+    """All passages of what a summary is asked of, cut at its bounds and at the book's limit, in story order.
 
     Empty where a chapter of a number is asked of that does not begin before the limit, and None where the
     question asks of no such part: then passages are to be searched for.
     """
     if question_kind(question) != Kind.SUMMARISE:
         return None
-    limit = index.characters if before is None else min(before, index.characters)
-    # A title that the limit cuts has not been read.
-    chapters = [one for one in index.chapters if one.start + len(one.title) <= limit]
-    bounds = _bounds(question, chapters, limit)
+    bounds = _bounds(question, chapters_until(book.index, book.end), book.end)
     if bounds is None:
         return None
-    start, end = bounds[0], min(bounds[1], limit)
+    start, end = bounds[0], min(bounds[1], book.end)
     return [
         replace(one, start=max(start, one.start), end=min(end, one.end))
-        for one in index.passages
+        for one in book.index.passages
         if max(start, one.start) < min(end, one.end)
     ]
 

@@ -57,12 +57,11 @@ def doubt(ask: Ask, book: Readable) -> str | None:
     names = names_in(ask.question)
     if not names:
         return None
-    index, before = book.index, book.before
-    end = index.characters if before is None else min(before, index.characters)
-    missing = unmentioned(names, index.text(0, end)) if end else []
+    text = book.read_so_far()
+    missing = unmentioned(names, text) if text else []
     if not missing:
         return None
-    part = "the book" if before is None else "what has been read of the book"
+    part = "the book" if book.before is None else "what has been read of the book"
     return f"{part} never mentions {' or '.join(missing)}"
 
 

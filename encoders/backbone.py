@@ -155,7 +155,7 @@ def base_tensors(backbone: Backbone = MINILM) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
     with torch.inference_mode(False):  # whoever asks first: tensors born in inference mode cannot be trained
-        tensors = load_file(backbone_folder(backbone) / "model.safetensors")
+        tensors = load_file(backbone_folder(backbone) / backbone.weights)
     # Older versions of transformers stored the numbers of the positions, too.
     return {
         name: tensor

@@ -62,7 +62,7 @@ def names_until(book: Book, names: Sequence[Name], before: int | None) -> list[N
     not depend on what its rest says. Raises as ``find_names``.
     """
     names = [name for name in names if not any(one.start <= name.start < one.end for one in book.left_out)]
-    if before is None:
+    if before is None or before >= len(book.text):
         return names
     first = max(0, before - _REACH)
     spans = [span for span in sentence_spans(book.text[first:before]) if _has_letter(book.text, first, span)]

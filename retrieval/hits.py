@@ -36,14 +36,18 @@ class Readable:
     before: int | None
 
     @property
+    def end(self) -> int:
+        """The character that nothing may be read from on."""
+        return self.index.characters if self.before is None else min(self.before, self.index.characters)
+
+    @property
     def is_limited(self) -> bool:
         """Whether there is a part of it that may not be read."""
-        return self.before is not None and self.before < self.index.characters
+        return self.end < self.index.characters
 
     def read_so_far(self) -> str:
         """Its text, as far as it may be read."""
-        end = self.index.characters if self.before is None else min(self.before, self.index.characters)
-        return self.index.text(0, end) if end else ""
+        return self.index.text(0, self.end) if self.end else ""
 
 
 @dataclass(frozen=True, slots=True)

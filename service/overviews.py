@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastapi.concurrency import run_in_threadpool
 
-from answering.ask import BadRequest, before_offset
+from answering.ask import BadRequest, limit_before
 from answering.book_qa import BookQA
 from answering.profiles import SENTENCES as PROFILE_SENTENCES
 from answering.profiles import profile
@@ -73,20 +73,18 @@ class Overviews:
         """The book, and the character that nothing may be told from on."""
         index = await run_in_threadpool(self._qa.open, book_id)
         try:
-            limit = before_offset(before, index.characters)
+            return index, limit_before(before, index.characters)
         except BadRequest as error:
             raise BadRequest(field, str(error)) from None
-        return index, index.characters if limit is None else min(limit, index.characters)
 
     async def _names(self, index: BookIndex, limit: int) -> list[Name]:
         """The names up to there; one book at a time is read for them, and what was found is kept."""
 
         def found() -> list[Name]:
-            names = find_names(index.book, self._cache)
-            return names_until(index.book, names, None if limit == index.characters else limit)
+            return names_until(index.book, find_names(index.book, self._cache), limit)
 
         names = await run_in_threadpool(known_names, index.book, self._cache)
         if names is not None and limit == index.characters:
-            return names_until(index.book, names, None)
+            return names_until(index.book, names, limit)
         async with self._tagging:  # waiting takes no thread from other calls
             return await run_in_threadpool(found)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from answering.ask import before_offset
+from answering.ask import limit_before
 from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.cloze.blanked_words import CLASSES
@@ -114,8 +114,8 @@ def _is_raw(path: Path) -> bool:
 
 def _until(file: BookFile, before: str | None) -> str:
     text = file.book.text
-    offset = before_offset(before, len(text))
-    if offset is None or offset >= len(text):
+    offset = limit_before(before, len(text))
+    if offset == len(text):
         return text
     if file.parted:
         return text[: max(text.rfind("\n", 0, offset + 1), 0)]

@@ -98,13 +98,12 @@ def _settings(store: Path | None) -> Settings:
 
 def _opened(book_id: str, before: str | None, settings: Settings) -> tuple[BookIndex, int]:
     """The book, and the character that nothing may be told from on."""
-    from answering.ask import before_offset
+    from answering.ask import limit_before
     from indexing.store import IndexStore
 
     shelf = IndexStore(settings.store)
     index = shelf.open(shelf.full_id(book_id))
-    limit = before_offset(before, index.characters)
-    return index, index.characters if limit is None else min(limit, index.characters)
+    return index, limit_before(before, index.characters)
 
 
 def _named(book_id: str, before: str | None, store: Path | None) -> tuple[BookIndex, int, list[Name]]:
@@ -113,8 +112,7 @@ def _named(book_id: str, before: str | None, store: Path | None) -> tuple[BookIn
 
     settings = _settings(store)
     index, limit = _opened(book_id, before, settings)
-    names = find_names(index.book, settings.cache)
-    return index, limit, names_until(index.book, names, None if limit == index.characters else limit)
+    return index, limit, names_until(index.book, find_names(index.book, settings.cache), limit)
 
 
 def _print_characters(found: Sequence[CharacterOut]) -> None:
