@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-venv
 PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
-SLOW = data or browser or processes or shipped or training
+SLOW = data or browser or processes or shipped or training or large
 READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
@@ -34,7 +35,7 @@ from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
-from retrieval import RETRIEVERS, check_together
+from retrieval import RETRIEVERS, check_together, retriever_for
 from text.cloze import NotACloze
 from text.registry import check_name
 
@@ -127,12 +128,13 @@ class BookQA:
         """Load what the first question would load, so that it does not wait for it."""
         for book_id in self.store.ids():
             try:
-                self._books.get(book_id).retriever(retriever).search(["warm"], 1)
+                self._books.get(book_id).retriever(retriever_for(retriever)).search(["warm"], 1)
                 break
             except IndexMismatch as error:  # one book that is damaged must not keep the others waiting
                 log.warning("%s", error)
         try:
-            self._reader(reader).read([Reading("Who is warm?", ("The stove is warm.",))])
+            asked = Reading("Who is warm?", ("The stove is warm.",))
+            self._reader(reader_for(reader, asked.question)).read([asked])
         except EndpointError as error:
             # Not ours to wait for: it may come back at any time, and until then each question says so.
             log.warning("%s", error)
@@ -234,6 +236,7 @@ class BookQA:
         """
         # Once per book: one batch must not see two builds of it.
         opened: dict[str, OpenBook] = {}
+        asks = [replace(ask, retriever=retriever_for(ask.retriever)) for ask in asks]
         scopes = [self._scope(ask, opened) for ask in asks]
         return find(asks, scopes, stopwatch or Stopwatch(), all_hits=all_hits, summaries=summaries)
 

@@ -19,10 +19,14 @@ DOWN, UP = ".lora_A", ".lora_B"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """The tensors of a model's file, and the backbone that they stand beside."""
+    """The tensors of a model's file, and the backbone that they stand beside.
+
+    ``rest`` is the SHA-256 of the file that has the model's other parameters, None where this one has all.
+    """
 
     backbone: Backbone
     tensors: dict[str, torch.Tensor]
+    rest: str | None = None
 
 
 def load_weights(path: Path) -> Weights:
@@ -31,15 +35,16 @@ def load_weights(path: Path) -> Weights:
 
     try:
         with safe_open(path, "pt") as file:
-            named = (file.metadata() or {}).get("backbone")
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dict
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path} cannot be read ({error}); train it again or reinstall storyqa") from error
+    named = metadata.get("backbone")
     backbone = find_backbone(named)
     if backbone is None:
         known = ", ".join(f"{one.name} {one.sha256}" for one in BACKBONES.values())
         raise ModelError(f"{path} was trained on the encoder {named}, none of {known}; train it again")
-    return Weights(backbone, tensors)
+    return Weights(backbone, tensors, metadata.get("rest"))
 
 
 def overlay(tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -56,6 +56,15 @@ class Backbone:
             return f"get it: storyqa models fetch {self.name} --from FOLDER, unpacked from {self.archive}"
         return f"get it: storyqa models fetch {self.name} (--from FOLDER where there is no network)"
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether its files are there; that they are the right ones is seen when they are read."""
+        try:
+            self.folder()
+        except ModelError:
+            return False
+        return True
+
     def folder(self) -> Path:
         """Where its files are; raises ModelError where it is not installed."""
         if self.package is None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.adapters import file_hash, load_weights, overlay
-from encoders.backbone import MINILM, base_tensors, load_backbone, load_tokenizer
+from encoders.backbone import BACKBONES, MINILM, MPNET, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
+from encoders.sizes import LARGE, weights_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 STORY = "story"  # the backbone trained to find where stories answer questions
+PLAIN = {MINILM.name: MINILM.name, LARGE: MPNET.name}  # backbones that read passages as they are
+NAMES = (STORY, *PLAIN)
 WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
 BATCH_TOKENS = {"cpu": 2048, "cuda": 4096}  # a larger batch leaves the caches of a CPU
@@ -131,18 +133,21 @@ def _trained(name: str, path: Path) -> TransformerEncoder:
 def load_encoder(name: str = STORY) -> Encoder:
     """The encoder of that name, loaded once per process.
 
-    ``story``, the shipped one; ``minilm``, the backbone as its publisher trained it; the folder of a run
-    of ``storyqa train dense``; or the folder of a Hugging Face encoder. Raises ModelError where the
-    folder is missing or holds no encoder.
+    ``story``, the shipped one; ``minilm`` and ``large``, the backbones as their publishers trained them; the
+    folder of a run of ``storyqa train dense``; or the folder of a Hugging Face encoder. Raises ModelError
+    where the folder is missing or holds no encoder.
     """
-    if name == MINILM.name:
-        return TransformerEncoder(name, MINILM.sha256, load_backbone(), load_tokenizer(), LONGEST)
+    if name in PLAIN:
+        base = BACKBONES[PLAIN[name]]
+        return TransformerEncoder(
+            name, base.sha256, load_backbone(backbone=base), load_tokenizer(base), LONGEST
+        )
     if name == STORY:
-        return _trained(name, Path(str(files("encoders.weights"))) / WEIGHTS)
+        return _trained(name, weights_folder("encoders", None) / WEIGHTS)
     folder = Path(name)
     if not folder.is_dir():
         raise ModelError(
-            f"unknown encoder {name!r}; wanted {STORY!r}, {MINILM.name!r}, the folder of a run of "
+            f"unknown encoder {name!r}; wanted one of {', '.join(NAMES)}, the folder of a run of "
             "`storyqa train dense`, or that of a Hugging Face encoder"
         )
     if (folder / WEIGHTS).is_file():

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.adapters import Weights, file_hash, load_weights, overlay
 from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
+from encoders.sizes import weights_folder
 from encoders.windows import Window, Windower
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def collate(windows: Sequence[Window], pad: int, typed: bool) -> Inputs:
 
 
 def load_crossencoder(folder: str | None = None) -> CrossEncoder:
-    """The shipped cross-encoder, or that of a folder where ``storyqa train span`` left its weights.
+    """The shipped cross-encoder, small or ``LARGE``, or that of the folder of a run of ``storyqa train``.
 
     Loaded once per process: retriever and readers share it. Raises ModelError where the weights cannot be
     read or are of another encoder.
@@ -172,5 +171,5 @@ def load_crossencoder(folder: str | None = None) -> CrossEncoder:
 
 @lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
 def _load(folder: str | None) -> CrossEncoder:
-    path = Path(str(files("encoders.weights") if folder is None else folder)) / WEIGHTS
+    path = weights_folder("encoders", folder) / WEIGHTS
     return CrossEncoder(load_weights(path), file_hash(path)[:12])

@@ -48,6 +48,7 @@ class Windower:
         self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_padding()
         self._plain = tokenizer
+        self.overlap = overlap
         # The question may take half of what is left beside the overlap, so that windows always advance.
         self._longest_question = (longest - overlap) // 2
         self._tokenizer.enable_truncation(longest, stride=overlap, strategy="only_second")

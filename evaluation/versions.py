@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from encoders.adapters import file_hash
 from encoders.bi_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import WEIGHTS as CROSS_ENCODER_WEIGHTS
+from encoders.sizes import weights_folder
 from retrieval import retriever_class
+from retrieval.rerank import RerankRetriever
 
 # What answers pass through, and what scores them.
 ROOMS = ("text", "encoders", "indexing", "retrieval", "readers", "answering", "evaluation")
@@ -39,8 +40,9 @@ def encoder_version() -> str:
 
 def retriever_version(name: str) -> str | None:
     """Of the cross-encoder that reads for this retriever, None for one that reads nothing."""
-    return _weights(CROSS_ENCODER_WEIGHTS) if retriever_class(name).passages_read else None
+    found = retriever_class(name)
+    return _weights(CROSS_ENCODER_WEIGHTS, found.size) if issubclass(found, RerankRetriever) else None
 
 
-def _weights(name: str) -> str:
-    return file_hash(Path(str(files("encoders.weights") / name)))[:12]
+def _weights(name: str, size: str | None = None) -> str:
+    return file_hash(weights_folder("encoders", size) / name)[:12]

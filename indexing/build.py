@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from encoders.backbone import MINILM
-from encoders.bi_encoder import STORY, load_encoder
+from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
 from indexing.errors import IndexMismatch, UnknownBook, is_full
 from indexing.manifest import BuildSettings, Manifest, content_key
@@ -113,7 +112,7 @@ def failed(task: BookTask, id: str | None, error: BaseException) -> Outcome:
 
 def resolved(settings: BuildSettings) -> BuildSettings:
     """The settings with an encoder's folder spelt out, so that it is found from any folder later."""
-    if settings.encoder in (MINILM.name, STORY):
+    if settings.encoder in NAMES:
         return settings
     return replace(settings, encoder=str(Path(settings.encoder).resolve()))
 

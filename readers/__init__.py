@@ -7,7 +7,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from text.registry import Spec, by_name, check_name, resolve
+from encoders.sizes import LARGE, prefers_large
+from text.registry import Spec, by_name, check_name, public_names, resolve
 
 if TYPE_CHECKING:
     from readers.reading import Reader
@@ -20,7 +21,8 @@ class ReaderSpec(Spec):
     ``model`` is where a network reads the passages, in this process (``"local"``) or behind an address
     (``"remote"``: the same question may be answered otherwise next time), or ``"none"``. ``shipped`` where
     weights come with storyqa, so that the name alone opens them and answers tell their version; ``trained``
-    where the reader says what those were trained on. ``ranks`` where it can rank candidates (``Ranker``),
+    where the reader says what those were trained on, and ``sized`` where there are large ones, too.
+    ``ranks`` where it can rank candidates (``Ranker``),
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
     and ``cloze`` where it fills blanks and answers no other question. ``any_kind`` where it can say yes or
     no, describe and summarise, too; ``language_model`` where it writes word by word, takes part in a
@@ -32,6 +34,7 @@ class ReaderSpec(Spec):
     model: Literal["none", "local", "remote"] = "local"
     shipped: bool = False
     trained: bool = False
+    sized: bool = False
     ranks: bool = False
     candidates: bool = False
     cloze: bool = False
@@ -51,9 +54,10 @@ READERS: dict[str, ReaderSpec] = by_name(
         "auto",
         "readers.default.auto:AutoReader",
         "a span or written text, whichever is probably better, with a calibrated confidence",
-        forms=("auto", "auto:DIR"),
+        forms=("auto", "auto:large", "auto:DIR"),
         public=True,
         shipped=True,
+        sized=True,
         ranks=True,
     ),
     ReaderSpec(
@@ -61,9 +65,10 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.default.span:SpanReader",
         "the best span in any of the passages, by the cross-encoder or any Hugging Face question-answering "
         "model, from a folder or the hub",
-        forms=("span", "span:PATH_OR_NAME"),
+        forms=("span", "span:large", "span:PATH_OR_NAME"),
         public=True,
         shipped=True,
+        sized=True,
         ranks=True,
     ),
     ReaderSpec(
@@ -71,9 +76,10 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.default.generate:GenerateReader",
         "text that a small decoder writes over all passages, copying where it can; the sentence that it "
         "rests on is cited",
-        forms=("generate", "generate:DIR"),
+        forms=("generate", "generate:large", "generate:DIR"),
         public=True,
         shipped=True,
+        sized=True,
         ranks=True,
     ),
     ReaderSpec(
@@ -394,6 +400,12 @@ DEFAULT_READER = "auto"
 
 _opened: dict[tuple[object, ...], Reader] = {}
 _opening = threading.Lock()
+
+
+def public_readers() -> tuple[str, ...]:
+    """The full names that whoever can ask the service may give: large ones only where those are preferred."""
+    large = [f"{name}:{LARGE}" for name, spec in READERS.items() if spec.sized] if prefers_large() else []
+    return (*public_names(READERS), *large)
 
 
 def kind_of(name: str) -> str:

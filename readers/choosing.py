@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from encoders.sizes import LARGE, prefers_large
 from readers import DEFAULT_READER, kind_of, spec_of
 from readers.candidates import find_candidates
 from readers.filling import cited_once
@@ -20,8 +21,15 @@ AROUND = 12  # tokens at each side of a mention that tell how much it has to do 
 
 
 def reader_for(name: str, question: str) -> str:
-    """The reader that a question goes to: ``name``, or ``FILLS`` where ``auto`` is to fill a blank."""
-    return FILLS if name == DEFAULT_READER and find_blank(question) else name
+    """The reader that a question goes to: ``name``, unless that is ``auto``.
+
+    Of that ``FILLS`` where a blank is to be filled, and else the size that is preferred.
+    """
+    if name != DEFAULT_READER:
+        return name
+    if find_blank(question):
+        return FILLS
+    return f"{DEFAULT_READER}:{LARGE}" if prefers_large() else name
 
 
 def check_reader(name: str, question: str) -> None:

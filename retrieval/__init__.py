@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from text.registry import Spec, UnknownName, by_name, check_name, import_object, resolve
+from encoders.sizes import prefers_large
+from text.registry import (
+    Spec,
+    UnknownName,
+    by_name,
+    check_name,
+    import_object,
+    public_names,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from indexing.index import BookIndex
@@ -21,6 +30,8 @@ class RetrieverSpec(Spec):
     together: str | None = None
 
 
+DEFAULT_RETRIEVER = "rerank"
+LARGE_RERANK = "rerank-large"
 _NARRATIVEQA = "Kočiský et al. 2018"
 
 RETRIEVERS: dict[str, RetrieverSpec] = by_name(
@@ -63,6 +74,12 @@ RETRIEVERS: dict[str, RetrieverSpec] = by_name(
         together="retrieval.several_books:rerank",
     ),
     RetrieverSpec(
+        LARGE_RERANK,
+        "retrieval.rerank:LargeRerankRetriever",
+        "the same by the large cross-encoder, for which the backbone `mpnet` has to be installed",
+        together="retrieval.several_books:rerank_large",
+    ),
+    RetrieverSpec(
         "rouge-span",
         "retrieval.span_overlap:RougeSpanRetriever",
         "the span of 8 tokens of most ROUGE-L with the question",
@@ -84,7 +101,16 @@ RETRIEVERS: dict[str, RetrieverSpec] = by_name(
         "5.3",
     ),
 )
-DEFAULT_RETRIEVER = "rerank"
+
+
+def retriever_for(name: str) -> str:
+    """The retriever that a question goes to: ``name``, and of ``rerank`` the size that is preferred."""
+    return LARGE_RERANK if name == DEFAULT_RETRIEVER and prefers_large() else name
+
+
+def public_retrievers() -> tuple[str, ...]:
+    """The names that whoever can ask the service may give: the large one only where that is preferred."""
+    return (*public_names(RETRIEVERS), *([LARGE_RERANK] if prefers_large() else []))
 
 
 def open_retriever(name: str, index: BookIndex) -> Retriever:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar, Self
 
 from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
+from encoders.sizes import LARGE
 from indexing.index import BookIndex
 from retrieval.hits import Hit, Retriever, Search
 from retrieval.hybrid import HybridRetriever
@@ -25,6 +26,7 @@ class RerankRetriever(Retriever):
 
     second_phase: ClassVar[str | None] = "rerank"
     passages_read: ClassVar[int] = CANDIDATES
+    size: ClassVar[str | None] = None  # of the shipped cross-encoder
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class RerankRetriever(Retriever):
         self._index = index
         self.start(
             HybridRetriever(index) if first is None else first,
-            load_crossencoder() if encoder is None else encoder,
+            load_crossencoder(self.size) if encoder is None else encoder,
             candidates,
             first_weight,
         )
@@ -100,3 +102,9 @@ class RerankRetriever(Retriever):
             shift = scored[-1].score - hits[len(encoded) - 1].score
             scored += [replace(hit, score=hit.score + shift) for hit in rest]
         return scored
+
+
+class LargeRerankRetriever(RerankRetriever):
+    """The same with the large cross-encoder, which a large reader need not read the passages with again."""
+
+    size: ClassVar[str | None] = LARGE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from encoders.bi_encoder import Encoder
 from encoders.cross_encoder import load_crossencoder
+from encoders.sizes import LARGE
 from indexing.errors import IndexMismatch
 from retrieval.hits import BookHit, Hit, Readable, Retriever
 from retrieval.hybrid import DENSE_WEIGHT
@@ -197,8 +198,9 @@ def _z_scored(parts: Sequence[NDArray[Any]], moments: Sequence[tuple[float, floa
 class BooksReranker(RerankRetriever):
     """What ``BooksRetriever`` finds, in the order of a cross-encoder's relevance."""
 
-    def __init__(self, first: BooksRetriever) -> None:
-        self.start(first, load_crossencoder())
+    def __init__(self, first: BooksRetriever, size: str | None = None) -> None:
+        """``size`` is that of the shipped cross-encoder."""
+        self.start(first, load_crossencoder(size))
 
     def text_of(self, hit: Hit) -> str:
         """See ``RerankRetriever.text_of``."""
@@ -224,3 +226,8 @@ def hybrid(parts: Sequence[Part]) -> Retriever:
 def rerank(parts: Sequence[Part]) -> Retriever:
     """By both, and the best of them read beside the question."""
     return BooksReranker(BooksRetriever(parts, DENSE_WEIGHT))
+
+
+def rerank_large(parts: Sequence[Part]) -> Retriever:
+    """The same with the large cross-encoder."""
+    return BooksReranker(BooksRetriever(parts, DENSE_WEIGHT), LARGE)

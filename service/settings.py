@@ -13,11 +13,10 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import Configuration
-from readers import DEFAULT_READER, READERS
+from readers import DEFAULT_READER, public_readers
 from readers.external.discovery import USUAL_ADDRESSES, is_local
-from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from retrieval import DEFAULT_RETRIEVER, public_retrievers
 from text.errors import StoryQAError
-from text.registry import public_names
 
 
 class BadSetting(StoryQAError):
@@ -43,11 +42,11 @@ class Settings(BaseSettings):
     retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
     reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
     readers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=public_names(READERS),
+        default_factory=public_readers,
         description="the readers that HTTP clients may name, by full name, separated by commas",
     )
     retrievers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=public_names(RETRIEVERS),
+        default_factory=public_retrievers,
         description="the retrievers that HTTP clients may name, separated by commas",
     )
     answerable: float = Field(

@@ -19,7 +19,7 @@ from indexing.errors import UnknownBook
 from indexing.store import IndexStore
 from readers.attribution import nearest_sentence
 from readers.reading import Answer, Span
-from retrieval import RETRIEVERS
+from retrieval import LARGE_RERANK, RETRIEVERS
 from text.equal_answers import answer_key
 from text.registry import UnknownName
 
@@ -41,11 +41,17 @@ def places(cited: CitedAnswer) -> list[Evidence]:
     ]
 
 
+every_retriever = pytest.mark.parametrize(
+    "retriever",
+    [pytest.param(name, marks=[pytest.mark.large] * (name == LARGE_RERANK)) for name in RETRIEVERS],
+)
+
+
 def untimed(cited: CitedAnswer) -> CitedAnswer:
     return replace(cited, timings_ms={})
 
 
-@pytest.mark.parametrize("retriever", RETRIEVERS)
+@every_retriever
 def test_answer_cites_the_place_in_the_book(qa: BookQA, retriever: str) -> None:
     asks = [replace(ask, retriever=retriever) for ask in ASKS]
     for ask, cited in zip(asks, qa.answer_many(asks), strict=True):
@@ -111,7 +117,7 @@ def test_the_chapter_and_the_share_of_the_book_are_those_of_the_evidence(qa: Boo
     assert unmarked.chapter is None
 
 
-@pytest.mark.parametrize("retriever", RETRIEVERS)
+@every_retriever
 @pytest.mark.parametrize("before", ["30%", "61.5%", 412, "700"])
 def test_nothing_from_before_on_is_read_or_shown(qa: BookQA, retriever: str, before: int | str) -> None:
     asks = [replace(ask, before=before, k=100, n_best=20, retriever=retriever) for ask in ASKS]

@@ -17,11 +17,14 @@ import torch
 
 from encoders.adapters import file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MPNET, SMOLLM2, Backbone, base_tensors, load_backbone, load_tokenizer
+from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import collate, load_crossencoder
 from encoders.errors import ModelError
 from encoders.windows import Windower
-from readers import open_reader
+from readers import open_reader, public_readers
+from readers.choosing import FILLS, reader_for
 from readers.reading import Reading
+from retrieval import LARGE_RERANK, public_retrievers, retriever_for
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
@@ -171,3 +174,63 @@ def test_a_hub_that_cannot_be_reached_is_told_with_another_way(
     assert "cannot be fetched from the hub" in done.stdout, done.stderr
     assert "--from FOLDER" in done.stdout
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("reader", ["auto:large", "span:large", "generate:large"])
+def test_the_large_readers_say_how_to_get_their_backbone(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str], reader: str
+) -> None:
+    code = f"from readers import open_reader\nopen_reader({reader!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "STORYQA_MODELS": str(elsewhere)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "ModelError" in done.stderr
+    assert "storyqa models fetch mpnet" in done.stderr
+
+
+def test_auto_is_the_large_reader_where_its_backbone_is_unless_told_otherwise(
+    large: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("STORYQA_SIZE")
+    assert reader_for("auto", QUESTION) == "auto:large"
+    assert reader_for("auto", "The goose was called XXXXX.") == FILLS
+    assert reader_for("span", QUESTION) == "span"
+    assert {"auto:large", "span:large", "generate:large"} <= set(public_readers())
+    assert retriever_for("rerank") == LARGE_RERANK
+    assert retriever_for("hybrid") == "hybrid"
+    assert LARGE_RERANK in public_retrievers()
+    monkeypatch.setenv("STORYQA_SIZE", "small")
+    assert reader_for("auto", QUESTION) == "auto"
+    assert retriever_for("rerank") == "rerank"
+    assert not any("large" in name for name in (*public_readers(), *public_retrievers()))
+    monkeypatch.setenv("STORYQA_SIZE", "huge")
+    with pytest.raises(ModelError, match="wanted small or large"):
+        reader_for("auto", QUESTION)
+
+
+def test_auto_is_the_small_reader_where_the_backbone_is_not(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("STORYQA_SIZE")
+    assert reader_for("auto", QUESTION) == "auto"
+    monkeypatch.setenv("STORYQA_SIZE", "large")  # then it says how to get it
+    assert reader_for("auto", QUESTION) == "auto:large"
+
+
+def test_the_encoder_large_is_the_backbone_as_published(large: Backbone, tmp_path: Path) -> None:
+    load_encoder.cache_clear()
+    encoder = load_encoder("large")
+    assert encoder.hash == large.sha256
+    vectors = encoder.encode([folktales.GOOSE[0], QUESTION])
+    assert vectors.shape == (2, large.width)
+    ids = load_tokenizer(large).encode(QUESTION).ids
+    with torch.inference_mode():
+        states = load_backbone(backbone=large)(input_ids=torch.tensor([ids])).last_hidden_state[0]
+    mean = torch.nn.functional.normalize(states.mean(0), dim=0)
+    torch.testing.assert_close(torch.from_numpy(vectors[1]), mean, atol=1e-4, rtol=1e-3)
+    load_encoder.cache_clear()

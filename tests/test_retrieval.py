@@ -16,7 +16,7 @@ from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
-from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, open_retriever, retriever_class
+from retrieval import DEFAULT_RETRIEVER, LARGE_RERANK, RETRIEVERS, open_retriever, retriever_class
 from retrieval.hits import Hit, best_hits
 from retrieval.hybrid import HybridRetriever, z_scores
 from retrieval.lda import TopicModel, symmetric_divergence
@@ -57,7 +57,13 @@ def numbers(hits: list[Hit]) -> list[int]:
 every_retriever = pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.shipped] * (retriever_class(name).passages_read > 0))
+        pytest.param(
+            name,
+            marks=[
+                *[pytest.mark.shipped] * (retriever_class(name).passages_read > 0),
+                *[pytest.mark.large] * (name == LARGE_RERANK),
+            ],
+        )
         for name in RETRIEVERS
     ],
 )
@@ -112,7 +118,7 @@ def test_a_search_is_the_same_every_time_and_in_any_company(index: BookIndex, na
 
 
 @pytest.mark.shipped
-@pytest.mark.parametrize("name", [name for name in RETRIEVERS if retriever_class(name).second_phase])
+@pytest.mark.parametrize("name", ["rerank", pytest.param(LARGE_RERANK, marks=pytest.mark.large)])
 def test_company_changes_what_a_model_reads_in_the_last_digits_alone(index: BookIndex, name: str) -> None:
     retriever = open_retriever(name, index)
     within = 1e-3 if pick_dtype(pick_device()) == torch.float32 else 0.15

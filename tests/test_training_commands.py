@@ -45,7 +45,7 @@ READING = (
         "distractors",
         "marginal",
     ),
-    *("copies", "start", "teacher", "examples", "chunk"),
+    *("copies", "bridge", "start", "teacher", "examples", "chunk"),
 )
 NEURAL = (
     *("model", "sizes", "seed", "epochs", "words", "articles", "chunks", "around", "rate", "batch", "chunk"),
@@ -118,6 +118,7 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["judge"], "--start"),
         (["span", "--unlabelled", "0.5"], "--teacher"),
         (["generate", "--teacher", "."], "--teacher"),
+        (["generate", "--bridge"], "--bridge"),
         (["average", "--resume"], "--resume"),
     ],
 )

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import Backbone
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
-from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
+from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from training.corpora.loading import SOURCES
 from training.corpora.squad import ARTICLES
 from training.trainer import Trainer
@@ -107,6 +107,8 @@ def save_weights(weights: Weights, path: Path, settings: Mapping[str, object]) -
     """Write parameters that stand beside the backbone's, in fp16, and the settings of their run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     info = {"backbone": weights.backbone.sha256, "settings": json.dumps(settings)}
+    if weights.rest is not None:
+        info["rest"] = weights.rest
     halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in weights.tensors.items()}
     save_file(halves, path, metadata=info)
     return path

@@ -8,6 +8,7 @@ import torch
 
 from encoders.backbone import Backbone
 from encoders.cross_encoder import collate
+from encoders.device import pick_dtype
 from encoders.transformer import Transformer
 from encoders.windows import Window
 
@@ -29,7 +30,10 @@ class FrozenStates:
         new = {key: window for key, window in zip(keys, windows, strict=True) if key not in found}
         if new:
             inputs = collate(list(new.values()), self._base.pad, self._base.typed).to(self._device)
-            for key, row in zip(new, self._model(**inputs.named).last_hidden_state, strict=True):
+            dtype = pick_dtype(self._device)
+            with torch.autocast(self._device.type, dtype, enabled=dtype != torch.float32):
+                states = self._model(**inputs.named).last_hidden_state
+            for key, row in zip(new, states, strict=True):
                 found[key] = row[: len(key)].half().cpu()
             if len(self._kept) < KEPT // self._base.width:
                 self._kept |= found

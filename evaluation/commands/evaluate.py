@@ -18,7 +18,7 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.commands.natural import natural
 from evaluation.commands.unanswerable import unanswerable
 from readers import DEFAULT_READER, READERS, kind_of, spec_of
-from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, retriever_for
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _evaluate(
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
 
-    options = Options(retriever, reader, k, limit, seed, mrr, configuration.reader_settings)
+    options = Options(retriever_for(retriever), reader, k, limit, seed, mrr, configuration.reader_settings)
     _check(options)
     if heat_maps is not None:
         _check_attention(reader)

@@ -7,10 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from pathlib import Path
 
 from encoders.errors import ModelError
+from encoders.sizes import weights_folder
 
 WEIGHTS = "judge.json"
 MARGIN = 0.05  # of ROUGE-L
@@ -98,8 +97,11 @@ class AnswerSelector:
 
 @lru_cache
 def load_selectors(folder: str | None = None) -> Mapping[str, AnswerSelector]:
-    """The selectors by reader, shipped or from a folder. Raises ModelError where they cannot be read."""
-    path = Path(str(files("readers.weights") if folder is None else folder)) / WEIGHTS
+    """The selectors by reader, shipped in either size or from a folder.
+
+    Raises ModelError where they cannot be read.
+    """
+    path = weights_folder("readers", folder) / WEIGHTS
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return {

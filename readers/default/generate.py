@@ -6,8 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.adapters import file_hash, load_weights
@@ -16,6 +14,7 @@ from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
 from encoders.errors import ModelError
+from encoders.sizes import weights_folder
 from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
 from text.sentences import sentence_spans
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from readers.default.beam_search import Written
     from readers.default.pointer_generator import Memory, PointerDecoder, Step
 
-WEIGHTS = "generate.safetensors"
 BEAMS = 4
 READ_WINDOWS = 24  # of a reading, the most relevant ones: the memory of one answer is bounded
 MEMORY_TOKENS = 16_384  # of the readings decoded together, padding included
@@ -71,16 +69,17 @@ class GenerateReader(Ranker):
 
     @classmethod
     def load(cls, argument: str | None) -> GenerateReader:
-        """The shipped reader, or that of a folder where ``storyqa train`` left its weights.
+        """The shipped reader, small or ``LARGE``, or that of a run's folder.
 
         A folder without an encoder's weights of its own is read with the shipped encoder. Raises
         ModelError where there are no weights or they belong to another encoder.
         """
-        folder = files("readers.weights") if argument is None else argument
-        path = Path(str(folder)) / WEIGHTS
+        from readers.default.decoder_weights import WEIGHTS, decoder_of
+
+        path = weights_folder("readers", argument) / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train generate")
-        own = argument is not None and (Path(argument) / ENCODER_WEIGHTS).is_file()
+        own = (weights_folder("encoders", argument) / ENCODER_WEIGHTS).is_file()
         encoder = load_crossencoder(argument if own else None)
         weights = load_weights(path)
         if weights.backbone != encoder.base:
@@ -88,10 +87,7 @@ class GenerateReader(Ranker):
                 f"{path} reads the states of {weights.backbone.name}, and the encoder beside it is "
                 f"{encoder.base.name}; train it again: storyqa train generate --start DIR"
             )
-        from readers.default.decoder_weights import decoder_of
-
-        decoder = decoder_of(weights.tensors)
-        return cls(encoder, decoder, f"{encoder.version}+{file_hash(path)[:12]}")
+        return cls(encoder, decoder_of(weights), f"{encoder.version}+{file_hash(path)[:12]}")
 
     def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
         """See ``Reader.prepare``: what the encoder says of every passage."""

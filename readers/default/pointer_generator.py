@@ -103,7 +103,8 @@ class PointerDecoder(Module):
     The passages are encoded one by one and fused here (fusion in the decoder: Izacard and Grave
     2021, section 2). Word embeddings are the backbone's own, in and out, and no parameters of this.
     ``copies`` False takes the copy mechanism away, for comparison. The states may be wider than the decoder,
-    ``states`` numbers each; whatever encoder they are of, words are numbered as ``MINILM`` numbers them.
+    ``states`` numbers each: ``narrow`` maps them to its width then. Whatever encoder they are of, words are
+    numbered as ``MINILM`` numbers them.
     """
 
     def __init__(self, layers: int = len(_INITIAL_LAYERS), copies: bool = True, states: int = WIDTH) -> None:
@@ -112,19 +113,20 @@ class PointerDecoder(Module):
         self.positions = Embedding(LONGEST + 1, WIDTH)
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)
-        self.layers = ModuleList(_Layer(states) for _ in range(layers))
+        self.narrow = None if states == WIDTH else Linear(states, WIDTH)
+        self.layers = ModuleList(_Layer() for _ in range(layers))
         self.transform = Linear(WIDTH, WIDTH)
         self.transform_norm = LayerNorm(WIDTH, eps=1e-12)
         self.bias = Parameter(torch.zeros(30_522))
         self.point_query = Linear(WIDTH, WIDTH)
-        self.point_key = Linear(states, WIDTH)
+        self.point_key = Linear(WIDTH, WIDTH)
         self.switch = Linear(3 * WIDTH, 1)
 
     @classmethod
     def from_backbone(cls, copies: bool = True, states: int = WIDTH) -> PointerDecoder:
         """A decoder to train, whose layers begin as copies of the backbone's (Rothe et al. 2020).
 
-        What looks at states of another width begins as it is drawn.
+        What narrows states of another width begins as it is drawn.
         """
         decoder = cls(copies=copies, states=states)
         base = base_tensors()
@@ -152,6 +154,8 @@ class PointerDecoder(Module):
         self, states: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, copied: torch.Tensor
     ) -> Memory:
         """The keys and values of ``states`` (readings, memory, width), computed once per reading."""
+        if self.narrow is not None:
+            states = self.narrow(states)
         pairs = [layer.across.key_value(states) for layer in self.stack()]
         keys, values = zip(*pairs, strict=True)
         return Memory(ids, mask, copied & mask, keys, values, self.point_key(states))
@@ -195,10 +199,9 @@ class PointerDecoder(Module):
 class _Attention(Module):
     """Multi-head attention with a residual and a norm after it, as BERT has it."""
 
-    def __init__(self, states: int = WIDTH) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.query, self.output = (Linear(WIDTH, WIDTH) for _ in range(2))
-        self.key, self.value = (Linear(states, WIDTH) for _ in range(2))
+        self.query, self.key, self.value, self.output = (Linear(WIDTH, WIDTH) for _ in range(4))
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)
 
@@ -226,8 +229,7 @@ class _Attention(Module):
 
     def begin_as(self, tensors: Mapping[str, torch.Tensor]) -> None:
         for name in ("query", "key", "value"):
-            if getattr(self, name).in_features == WIDTH:
-                _copy(getattr(self, name), tensors, f"attention.self.{name}")
+            _copy(getattr(self, name), tensors, f"attention.self.{name}")
         _copy(self.output, tensors, "attention.output.dense")
         _copy(self.norm, tensors, "attention.output.LayerNorm")
 
@@ -235,9 +237,9 @@ class _Attention(Module):
 class _Layer(Module):
     """Attention to the answer so far, attention to the memory, and a feed-forward network."""
 
-    def __init__(self, states: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.own, self.across = _Attention(), _Attention(states)
+        self.own, self.across = _Attention(), _Attention()
         self.inner, self.outer = Linear(WIDTH, INNER), Linear(INNER, WIDTH)
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)

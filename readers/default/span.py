@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoders.cross_encoder import WEIGHTS, EncodedWindow, load_crossencoder
+from encoders.sizes import LARGE, weights_folder
 from readers.reading import Answer, PassageEncoder, Ranker, Reading, Span, encode_readings, merged, overlap
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ class SpanReader(Ranker):
 
     @classmethod
     def load(cls, argument: str | None) -> SpanReader:
-        """The shipped reader, or the model that ``argument`` leads to.
+        """The shipped reader, small or ``LARGE``, or the model that ``argument`` leads to.
 
         That is a folder in which ``storyqa train span`` left its weights, or the folder or hub name
         of a Hugging Face model. Raises ModelError where there is none or it answers no questions.
         """
-        if argument is None or (Path(argument) / WEIGHTS).is_file():
+        if argument in (None, LARGE) or (weights_folder("encoders", argument) / WEIGHTS).is_file():
             encoder = load_crossencoder(argument)
             return cls(encoder, encoder.version)
         from readers.external.huggingface.question_answering import QuestionAnsweringEncoder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,17 +13,18 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from encoders.adapters import Weights, file_hash, overlay
+from encoders.adapters import Weights, file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MINILM, Backbone, base_tensors, load_tokenizer
 from encoders.batches import batches
-from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate
+from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate, load_crossencoder
 from encoders.device import pick_device
 from encoders.errors import ModelError
 from encoders.windows import Windower
-from readers.default.decoder_weights import word_ids, words_of
-from readers.default.generate import WEIGHTS as DECODER_WEIGHTS
+from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
+from readers.default.decoder_weights import decoder_tensors, shipped_decoder, word_ids, words_of
 from readers.default.pointer_generator import PointerDecoder
 from training.adaptation import TrainableBackbone
+from training.bridging import QUESTIONS, fit_bridge
 from training.context_sampling import Example, Sampling, sample_example, sample_unlabelled
 from training.corpora import cloze_documents
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
@@ -125,6 +127,27 @@ class CrossEncoderTask:
         self._unanswerable = Unanswerable(corpus.train)
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
+        if settings.bridge:
+            self._begin_bridge()
+
+    def _begin_bridge(self) -> None:
+        """The map begins as the nearest to what the shipped encoder says, and is all that is trained."""
+        assert self.decoder is not None
+        rng = random.Random(self._settings.seed)
+        sampled = [self._sample(document, question, rng) for document, question in self._order[:QUESTIONS]]
+        asked = [(one.question, one.passages) for one in sampled if one is not None]
+        weight, bias = fit_bridge(self._frozen_states, self.windower, load_crossencoder(), asked)
+        self.decoder.requires_grad_(False)
+        for parameter, fitted in zip(self._bridge, (weight, bias), strict=True):
+            parameter.data.copy_(fitted)
+            parameter.requires_grad_(True)
+
+    @property
+    def _bridge(self) -> list[torch.nn.Parameter]:
+        """Weight and bias of the map."""
+        assert self.decoder is not None
+        assert self.decoder.narrow is not None
+        return [self.decoder.narrow.weight, self.decoder.narrow.bias]
 
     def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
         """See ``Task.groups``."""
@@ -132,7 +155,8 @@ class CrossEncoderTask:
         if not self._settings.frozen:
             found.append(([*self.backbone.parameters(), *self.head.parameters()], self._settings.rate))
         if self.decoder is not None:
-            found.append((list(self.decoder.parameters()), self._settings.decoder_rate))
+            trained = self._bridge if self._settings.bridge else list(self.decoder.parameters())
+            found.append((trained, self._settings.decoder_rate))
         return found
 
     def batches(self, chunk: int) -> Iterator[CrossEncoderBatch]:
@@ -219,6 +243,15 @@ class CrossEncoderTask:
         head = {"head.weight": self.head.weight.detach(), "head.bias": self.head.bias.detach()}
         return Weights(self.base, {**trained, **head})
 
+    def decoder_weights(self) -> Weights:
+        """Those of the decoder, as far as they were trained."""
+        assert self.decoder is not None
+        state = self.decoder.state_dict()
+        if not self._settings.bridge:
+            return Weights(self.base, state)
+        trained = {name: tensor for name, tensor in state.items() if name.startswith("narrow.")}
+        return Weights(self.base, trained, rest=file_hash(shipped_decoder()))
+
 
 def description(base: Backbone) -> str:
     """What a card says that the weights beside a backbone are."""
@@ -226,6 +259,18 @@ def description(base: Backbone) -> str:
         f"A cross-encoder: `{base.name}` ({base.title}) reading a question beside a passage, with a "
         "start and an end score for every token and the relevance of every window. Embeddings are the "
         "encoder's own."
+    )
+
+
+def _decoder_description(task: CrossEncoderTask, sha256: str) -> str:
+    """What a card says that the decoder's weights are, beside the cross-encoder of that SHA-256."""
+    states = f"the states of the cross-encoder `{WEIGHTS}` (SHA-256 `{sha256}`)"
+    rest = task.decoder_weights().rest
+    if rest is None:
+        return f"A pointer-generator's decoder over {states}."
+    return (
+        f"A linear map from {states} to those that the shipped decoder (SHA-256 `{rest}`) reads: all other "
+        "parameters are that decoder's."
     )
 
 
@@ -246,7 +291,8 @@ def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | No
         return None
     decoder = PointerDecoder.from_backbone(settings.copies, base.width)
     if start is not None:
-        decoder.load_state_dict({name: tensor.float() for name, tensor in start.tensors.items()})
+        # Of the shipped decoder nothing narrows the states: that is what is trained then.
+        decoder.load_state_dict(decoder_tensors(start), strict=not settings.bridge)
     return decoder
 
 
@@ -274,24 +320,33 @@ def train(
     began = load_start(start)
     if began.encoder is not None and settings.frozen:
         settings = replace(settings, backbone=began.encoder.backbone.name)
+    if settings.bridge:
+        if BACKBONES[settings.backbone].width == MINILM.width:
+            raise typer.BadParameter(
+                "there is nothing to bridge; wanted --start with a large encoder", param_hint="--bridge"
+            )
+        began = replace(began, decoder=load_weights(shipped_decoder()))
     taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], run.out)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by)
-    return export(run.train(task, validations=8), run.command)
+    return export(run.train(task, validations=8), run.command, start)
 
 
-def export(trainer: Trainer[CrossEncoderTask], command: str) -> Trained:
-    """Write the cross-encoder and, where it was trained, the decoder, with their cards."""
+def export(trainer: Trainer[CrossEncoderTask], command: str, start: Path | None = None) -> Trained:
+    """Write the cross-encoder and, where it was trained, the decoder, with their cards.
+
+    A cross-encoder that was not trained is the file in ``start``, byte for byte.
+    """
     task, made = trainer.task, Provenance.of(trainer, command)
     base = task.base
-    paths = [save_weights(task.weights(), trainer.out / WEIGHTS, task.settings)]
-    write_card(paths[0], base, description(base), made)
+    if start is not None and task.settings["frozen"]:
+        for file in start.glob(f"{Path(WEIGHTS).stem}.*"):
+            shutil.copyfile(file, trainer.out / file.name)
+        paths = [trainer.out / WEIGHTS]
+    else:
+        paths = [save_weights(task.weights(), trainer.out / WEIGHTS, task.settings)]
+        write_card(paths[0], base, description(base), made)
     if task.decoder is not None:
-        written = Weights(base, task.decoder.state_dict())
-        paths.append(save_weights(written, trainer.out / DECODER_WEIGHTS, task.settings))
-        what = (
-            f"A pointer-generator's decoder over the states of the cross-encoder `{WEIGHTS}` "
-            f"(SHA-256 `{file_hash(paths[0])}`)."
-        )
-        write_card(paths[1], base, what, made)
+        paths.append(save_weights(task.decoder_weights(), trainer.out / DECODER_WEIGHTS, task.settings))
+        write_card(paths[1], base, _decoder_description(task, file_hash(paths[0])), made)
     return Trained(tuple(paths), trainer.seconds, trainer.scores)

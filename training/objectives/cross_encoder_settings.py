@@ -37,6 +37,7 @@ class CrossEncoderSettings:
     encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
     SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
     same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers.
+    ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
     ``examples`` ends the run after so many.
     """
 
@@ -62,6 +63,7 @@ class CrossEncoderSettings:
     distractors: Annotated[bool, typer.Option(help="Show passages that do not answer, too.")] = True
     marginal: Annotated[bool, typer.Option(help="All spans that come close are right, or one.")] = True
     copies: Copies = True
+    bridge: bool = False
     start: str | None = None
     teacher: str | None = None
     examples: Annotated[
@@ -99,6 +101,14 @@ class GenerateSettings(CrossEncoderSettings):
     generate_weight: float = 1.0
     distractors: bool = True
     marginal: bool = True
+    bridge: Annotated[
+        bool,
+        typer.Option(
+            "--bridge",
+            help="Beside --start with a large encoder: train a map from its states to those that the shipped "
+            "decoder reads, and nothing else.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

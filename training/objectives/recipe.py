@@ -74,10 +74,20 @@ STEPS = (
         folders={"start": "student"},
     ),
     Step("selector", f"{_HERE}.answer_selector:train", folders={"start": "generator"}),
+    Step(
+        "bridge",
+        _READING,
+        f"{_SETTINGS}:GenerateSettings",
+        {"bridge": True, "examples": 4_000},
+        on_gpu={**BATCHES, "examples": None},
+        folders={"start": "large"},
+    ),
+    Step("large-selector", f"{_HERE}.answer_selector:train", folders={"start": "bridge"}),
 )
 
 
-TOGETHER = ("generator", "selector")  # whose weights are the default reader, auto:DIR
+# Whose weights are a reader together, by its folder in the run's: the default one, and the large one.
+TOGETHER = {".": ("generator", "selector"), "large-reader": ("bridge", "large-selector")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +134,11 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
                 return Followed(found, step.name)
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         found[step.name] = json.loads(done.read_text(encoding="utf-8"))
-    for name in TOGETHER:
-        for weights in map(Path, found[name]["weights"]):
+    for folder, names in TOGETHER.items():
+        (run.out / folder).mkdir(exist_ok=True)
+        for weights in (Path(path) for name in names for path in found[name]["weights"]):
             for file in weights.parent.glob(f"{weights.stem}.*"):
-                shutil.copyfile(file, run.out / file.name)
+                shutil.copyfile(file, run.out / folder / file.name)
     return Followed(found, None)
 
 
