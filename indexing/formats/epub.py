@@ -76,7 +76,17 @@ def read_epub(data: bytes, name: str) -> Document:
         pages_of(navigation, numbers, content),
         first_text(package.iter("language")),
         tuple(_apparatus(kinds, numbers, content, contents)),
+        _cover(archive, package, folder, items),
     )
+
+
+def _cover(archive: Archive, package: Any, folder: str, items: Mapping[str, Any]) -> bytes | None:
+    """What EPUB 3's ``cover-image`` or EPUB 2's ``cover`` names."""
+    named = [item for item in items.values() if "cover-image" in (item.get("properties") or "").split()]
+    if not named:
+        ids = (meta.get("content") for meta in package.iter("meta") if meta.get("name") == "cover")
+        named = [items[id] for id in ids if id in items]
+    return archive.picture(resolve(folder, named[0].get("href"))) if named else None
 
 
 def _authors(package: Any) -> str | None:

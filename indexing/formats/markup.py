@@ -68,7 +68,7 @@ class MarkedText:
 class Document:
     """What a file of any format holds: its text with its headings (``content.marks``), what it states of
     title, author and language, its table of contents, if it has one beside the headings, its printed pages,
-    and what of it is not the story."""
+    what of it is not the story, and the file that it says is the picture on its cover."""
 
     content: MarkedText
     title: str | None = None
@@ -77,6 +77,7 @@ class Document:
     pages: tuple[Page, ...] = ()
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    cover: bytes | None = None
 
 
 def paragraph(text: str, level: int = 0) -> list[Block]:

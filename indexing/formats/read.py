@@ -22,6 +22,7 @@ from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_language, stated_title
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
+from indexing.formats.pictures import is_cover
 from indexing.formats.plain_text import decode, normalise
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
@@ -80,6 +81,7 @@ def read_book(
         pages,
         stated_language(document.language),
         left_out(aside, len(body)),
+        document.cover if is_cover(document.cover) else None,
     )
 
 
