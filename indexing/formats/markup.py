@@ -118,7 +118,7 @@ def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:
 
 def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
     marks = [mark for mark in marks if not _NOT_A_CHAPTER.fullmatch(clean(mark.label))]
-    read = [_counted(mark) for mark in marks]
+    read = [counted(mark) for mark in marks]
     depths = Counter(mark.depth for mark in marks)
     chapters = Counter(
         mark.depth for mark, heading in zip(marks, read, strict=True) if heading and heading.level >= ACT
@@ -145,7 +145,7 @@ def _title(mark: Mark) -> str:
     return clean(mark.label)[:_LONGEST_TITLE]
 
 
-def _counted(mark: Mark) -> Heading | None:
+def counted(mark: Mark) -> Heading | None:
     """The heading that a mark's label spells: a numbered one, a known phrase, or a numeral alone."""
     label = mark.label.strip()
     found = [*divisions(label), *named_headings(label)]

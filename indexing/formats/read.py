@@ -11,7 +11,7 @@ from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
-from indexing.formats.apparatus import left_out
+from indexing.formats.apparatus import left_out, sections
 from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
@@ -66,10 +66,14 @@ def read_book(
         )[:_LONGEST_TITLE]
     author = stated_author(document.author)
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
+    if media is not Media.EPUB:  # whose documents say more than headings do
+        headings = document.contents or document.content.marks
+        document = replace(document, left_out=tuple(sections(headings, len(text))))
+    clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
     aside = [
-        LeftOut(max(one.start, start) - start, min(one.end, end) - start)
-        for one in document.left_out
-        if not everything and max(one.start, start) < min(one.end, end)
+        LeftOut(first - start, first - start + len(text[first:last].rstrip()))
+        for first, last in clipped
+        if not everything and text[first:last].strip()
     ]
     return Book(
         id,
