@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import PurePath
 
 from indexing.book import Book, LeftOut, Page
@@ -29,6 +30,7 @@ from indexing.ids import check_id
 from indexing.sources.locate import Source
 
 _LONGEST_TITLE = 300  # characters
+_LONGEST_TITLE_PAGE = 100  # words
 
 
 def read_book(
@@ -55,8 +57,8 @@ def read_book(
     if media is Media.TEXT:
         chapters = find_chapters(body)
     else:
-        marks = (document.contents, document.content.marks)
-        chapters = marked_chapters(body, *(_within(each, start, end) for each in marks))
+        marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
+        chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
     if not title:
         title = (
             gutenberg.stated_title(text)
@@ -106,7 +108,7 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_rtf(data)
         case Media.HTML:
             page = read_page(data, name, charset)
-            return Document(join(page.blocks), page.title)
+            return Document(join(page.blocks), page.title, page.author)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     return read_markdown(text, name) if media is Media.MARKDOWN else Document(MarkedText(text, (), {}))
 
@@ -118,6 +120,17 @@ def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
         for mark in marks
         if start <= mark.start < end
     ]
+
+
+def _without_title_page(marks: list[Mark], document: Document, text: str) -> list[Mark]:
+    """The marks without the first ones that are the book's title or its authors, with a few words each."""
+    named = (document.title, document.author, *(document.author or "").split(", "))
+    on_title_page = {" ".join(name.split()) for name in named if name}
+    for at, (mark, after) in enumerate(pairwise(marks)):
+        is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
+        if not is_page or " ".join(mark.label.split()) not in on_title_page:
+            return marks[at:]
+    return marks[-1:]
 
 
 def _charset(content_type: str | None) -> str | None:
