@@ -158,9 +158,9 @@ def test_a_cover_that_was_changed_in_the_store_is_not_served(store: IndexStore) 
 
 @pytest.mark.browser
 def test_the_page_draws_the_cover_beside_the_title(client: httpx.Client, chromium: Any) -> None:
-    import browsing
-    from playwright.sync_api import expect
-
+    browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect.set_options(timeout=browsing.PATIENCE_MS)
     with browsing.visiting(chromium, str(client.base_url)) as page:
         page.goto("/?#book=gull")
         cover = page.locator("#cover")
