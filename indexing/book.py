@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 def _check_bounds(what: str, start: int, end: int) -> None:
@@ -59,7 +59,8 @@ class Book:
 
     ``source`` is where it was read from (a path, an address or ``gutenberg:ID``), ``author``
     who its file says wrote it, ``language`` which one it says it is in (BCP 47), ``pages`` those of a file
-    that has pages. ``left_out`` is what can be read but is not searched, in order.
+    that has pages. ``left_out`` is what can be read but is not searched, in order. ``cover`` is the file of
+    the picture on its cover.
     """
 
     id: str
@@ -71,3 +72,4 @@ class Book:
     pages: tuple[Page, ...] = ()
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    cover: bytes | None = field(default=None, repr=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from encoders.bi_encoder import Encoder, load_encoder
 from indexing.book import Book, Chapter, Passage
-from indexing.manifest import FileRecord, Manifest, read_manifest, text_sha256
+from indexing.manifest import COVER, FileRecord, Manifest, read_manifest, text_sha256
 from indexing.sparse import POSTING, SparseIndex
 from text.codepoints import unpack
 
@@ -116,6 +116,11 @@ class BookIndex:
         """Length of the text in code points."""
         return self.manifest.counts.characters
 
+    @property
+    def cover(self) -> bytes | None:
+        """The file of the picture on the book's cover."""
+        return self._files[COVER].tobytes() if COVER in self._files else None
+
     def text(self, start: int, end: int) -> str:
         """``book.text[start:end]`` for offsets that are not negative, without reading the rest."""
         try:
@@ -138,6 +143,7 @@ class BookIndex:
             manifest.pages,
             manifest.language,
             manifest.left_out,
+            self.cover,
         )
 
     @cached_property

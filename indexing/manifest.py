@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+COVER = "cover"  # the file of a build that holds the picture, where the book has one
 _LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
 # What files raise that are missing, no JSON, JSON that is too deep, or other JSON than a manifest.
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -99,6 +100,11 @@ class Manifest:
         """What the build's files take on disk, this manifest apart."""
         return sum(record.bytes for record in self.files.values())
 
+    @property
+    def has_cover(self) -> bool:
+        """Whether the build holds the picture on the book's cover."""
+        return COVER in self.files
+
     def repair(self) -> str:
         """The command that builds this index anew."""
         options = ["--id", self.id]
@@ -144,6 +150,8 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         content["language"] = book.language
     if book.left_out:
         content["left_out"] = [asdict(one) for one in book.left_out]
+    if book.cover is not None:
+        content["cover"] = hashlib.sha256(book.cover).hexdigest()
     return _digest(content)
 
 

@@ -15,6 +15,7 @@ from encoders.bi_encoder import Encoder
 from indexing.book import Book, Passage
 from indexing.errors import SourceError
 from indexing.manifest import (
+    COVER,
     WINDOW_STEP,
     WINDOW_WORDS,
     BuildSettings,
@@ -66,6 +67,8 @@ def write_build(
         (directory / f"{name}.npy").write_bytes(content.getbuffer())
     vectors = flat_index(_encode(encoder, texts, on_progress))
     (directory / "vectors.faiss").write_bytes(faiss_module().serialize_index(vectors).data)
+    if book.cover is not None:
+        (directory / COVER).write_bytes(book.cover)
     manifest = Manifest(
         id=book.id,
         title=book.title,

@@ -58,6 +58,7 @@ class BookOut(BaseModel):
     characters: int = Field(description="The length of its text in Unicode code points.")
     words: int
     passages: int
+    has_cover: bool = Field(False, description="Whether `GET /books/{book_id}/cover` answers with a picture.")
 
     @classmethod
     def of(cls, manifest: Manifest) -> BookOut:
@@ -123,6 +124,7 @@ def _card(manifest: Manifest) -> dict[str, Any]:
         "characters": manifest.counts.characters,
         "words": manifest.counts.words,
         "passages": manifest.counts.passages,
+        "has_cover": manifest.has_cover,
     }
 
 

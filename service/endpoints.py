@@ -9,9 +9,11 @@ from fastapi.responses import Response
 
 from answering import profiles, recaps
 from answering.ask import BadRequest
+from indexing.formats.pictures import TYPES, picture_type
 from service import answer_events, problems
 from service.answering_service import Service
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
+from service.http_errors import Refused
 from service.json_bodies import JsonRoute
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.overview_schemas import ProfileOut, RecapOut
@@ -114,6 +116,29 @@ def text(
             f"wanted 0 <= start < end <= {index.characters}",
         )
     return TextOut(start=start, end=end, text=index.text(start, end))
+
+
+class NoCover(Refused):
+    """A book whose file named no picture."""
+
+    status = 404
+    kind = "no-cover"
+
+
+@router.get(
+    "/books/{book_id}/cover",
+    response_class=Response,
+    responses=problems.responses(404, 422, 500)
+    | {200: {"content": {type: {"schema": {"type": "string", "format": "binary"}} for type in TYPES}}},
+    tags=["books"],
+)
+def cover(book_id: str, service: TheService) -> Response:
+    """The picture on the book's cover, where its file has one: `has_cover` of the book."""
+    picture = service.qa.open(book_id).cover
+    media_type = None if picture is None else picture_type(picture)
+    if media_type is None:
+        raise NoCover(f"{book_id!r} has no cover; has_cover of a book says whether it has one")
+    return Response(picture, media_type=media_type)
 
 
 Read = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from manuscripts import FILES, Manuscript
 from test_epub import PROSE, pack, package, page
 
 from answering.profiles import profile
@@ -138,3 +139,117 @@ def test_a_book_that_is_mostly_called_so_is_left_whole() -> None:
     assert left_out([LeftOut(0, 60)], 100) == ()
     assert left_out([LeftOut(20, 30), LeftOut(0, 18)], 100) == (LeftOut(0, 30),)
     assert left_out([], 0) == ()
+
+
+# A preview of another book, in chapters of its own
+
+
+def spine(*documents: tuple[str, int, str], listed: bool = True) -> bytes:
+    """An EPUB of documents, each of its entry (none where ``listed`` is not), its depth and its heading."""
+    names = [f"d{number}" for number in range(len(documents))]
+    files = {
+        f"OPS/text/{name}.xhtml": page(f"<h1>{heading}</h1><p>{heading} tells of herring. {PROSE}</p>")
+        for name, (_, _, heading) in zip(names, documents, strict=True)
+    }
+    links = "".join(
+        "<ol>" * depth + f'<li><a href="text/{name}.xhtml">{entry}</a></li>' + "</ol>" * depth
+        for name, (entry, depth, _) in zip(names, documents, strict=True)
+        if entry
+    )
+    nav = page(f'<nav epub:type="toc">{links}</nav>').replace("<html ", '<html xmlns:epub="e" ')
+    item = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    extra = {"OPS/nav.xhtml": nav} if listed else {}
+    return pack({**files, **extra, "OPS/package.opf": package(names, item if listed else "")})
+
+
+def chapters(first: int, last: int, depth: int = 1) -> list[tuple[str, int, str]]:
+    return [(f"Chapter {n}", depth, f"Chapter {n}") for n in range(first, last + 1)]
+
+
+def set_aside(book: Book) -> list[str]:
+    """The headings of what is not searched."""
+    told = "".join(f"{book.text[one.start : one.end]}\n\n" for one in book.left_out)
+    return [paragraph for paragraph in told.split("\n\n") if paragraph and "herring" not in paragraph]
+
+
+PREVIEW = ("An Excerpt from The Herring", 1, "An Excerpt from The Herring")
+AUTHOR = ("About the Author", 1, "About the Author")
+OWN = [PREVIEW[0], "Chapter 1", "Chapter 2"]
+
+
+@pytest.mark.parametrize(
+    ("documents", "aside"),
+    [
+        ([PREVIEW, *chapters(1, 2)], OWN),
+        ([PREVIEW, *chapters(1, 2, depth=2)], OWN),
+        ([PREVIEW, ("The Herring", 1, "The Herring"), *chapters(1, 2)], [OWN[0], "The Herring", *OWN[1:]]),
+        ([PREVIEW, ("", 0, "The Net"), ("", 0, "The Fish")], [OWN[0], "The Net", "The Fish"]),
+        (
+            [PREVIEW, ("Prologue", 1, "Prologue"), AUTHOR, *chapters(1, 1)],
+            [OWN[0], "Prologue", AUTHOR[0], OWN[1]],
+        ),
+        ([AUTHOR, PREVIEW, *chapters(1, 2), ("Afterword", 1, "Afterword")], [AUTHOR[0], *OWN]),
+    ],
+    ids=["flat", "deeper", "its title", "not listed", "prologue", "back matter"],
+)
+def test_the_chapters_of_a_preview_go_with_it(
+    documents: list[tuple[str, int, str]], aside: list[str]
+) -> None:
+    assert set_aside(read(spine(*chapters(1, 14), *documents))) == aside
+    everything = read(spine(*chapters(1, 14), *documents), everything=True)
+    assert everything.left_out == ()
+
+
+def test_a_preview_that_no_contents_name_is_known_by_the_headings_of_the_documents() -> None:
+    documents = [*chapters(1, 14), PREVIEW, *chapters(1, 2)]
+    assert set_aside(read(spine(*documents, listed=False))) == OWN
+    unlisted = [
+        (entry if n < 14 else "", depth, heading) for n, (entry, depth, heading) in enumerate(documents)
+    ]
+    assert set_aside(read(spine(*unlisted))) == OWN
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [*chapters(1, 14), PREVIEW, *chapters(15, 16)],
+        [*chapters(1, 14), PREVIEW, ("Book Two", 1, "Book Two"), *chapters(1, 2)],
+        [*chapters(1, 14), PREVIEW, ("The Mill", 1, "The Mill"), *chapters(1, 2)],
+        [*chapters(1, 7), PREVIEW, *chapters(1, 7)],
+    ],
+    ids=["counts on", "another part", "another story", "too long"],
+)
+def test_what_may_be_the_story_behind_a_chapter_called_so_is_searched(
+    documents: list[tuple[str, int, str]],
+) -> None:
+    assert set_aside(read(spine(*documents))) == [PREVIEW[0]]
+
+
+# Formats that know headings
+
+
+AROUND_A_STORY = (
+    ("Copyright", ("No herring of this book may be copied.",)),
+    ("Table of\nContents", ("The Weir", "The Mill")),
+    *((f"Chapter {n}", (f"The herring came on day {n}. {PROSE}",)) for n in range(1, 15)),
+    ("About the Author", ("Anse Vell keeps herring.",)),
+    ("A Sneak Peek from The Herring", ("The second herring swam in from Vell.",)),
+    *((f"Chapter {n}", (f"Herring of another book. {PROSE}",)) for n in (1, 2)),
+)
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_headings_tell_it_in_other_formats(format: str) -> None:
+    name, write = FILES[format]
+    book = read_book(Source(name, "gull", lambda: Fetched(write(Manuscript(AROUND_A_STORY)))))
+    searched = unsearched = ""
+    at = 0
+    for one in book.left_out:
+        searched += book.text[at : one.start]
+        unsearched += book.text[one.start : one.end]
+        at = one.end
+    searched += book.text[at:]
+    assert [f"day {n}." in searched for n in range(1, 15)] == [True] * 14
+    for told in ("may be copied", "The Mill", "keeps herring", "swam in", "another book"):
+        assert told not in searched
+        assert told in unsearched

@@ -52,8 +52,8 @@ def pack(files: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLAT
     return buffer.getvalue()
 
 
-def read(data: bytes, name: str = "gull.epub") -> Book:
-    return read_book(Source(name, "gull", partial(Fetched, data)))
+def read(data: bytes, name: str = "gull.epub", id: str = "gull") -> Book:
+    return read_book(Source(name, id, partial(Fetched, data)))
 
 
 def titles(book: Book) -> list[str]:

@@ -167,6 +167,35 @@ def test_headings_of_a_page_are_chapters_and_its_title_and_contents_are_not() ->
     assert book.text[book.chapters[1].start : book.chapters[1].end] == f"The\nMill\n\n{PROSE}"
 
 
+def test_a_title_page_is_no_chapter_and_the_authors_that_a_page_states_are_the_books() -> None:
+    head = (
+        "<title>The Gull</title><meta name=author content='Anse  Vell'><meta name=AUTHOR content='Wilm Orr'>"
+    )
+    page = f"{head}<h1>The Gull</h1><h1>Wilm Orr</h1><h1>The Weir</h1><p>a</p><h1>The Gull</h1><p>b</p>"
+    book = read("gull.html", page)
+    assert [chapter.title for chapter in book.chapters] == ["The Weir", "The Gull"]
+    assert book.author == "Anse Vell, Wilm Orr"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<sup><a href="#n1" role="doc-noteref">1</a></sup>',
+        '<a class="x footnote-ref" href="#n1"><sup>1</sup></a>',
+        '<a epub:type="noteref" href="#n1">1</a>',
+        '<a class="fnanchor" href="#n1">[1]</a>',
+    ],
+)
+def test_links_to_notes_and_back_are_not_read_and_the_notes_are(link: str) -> None:
+    note = '<p>Wet. <a role="doc-backlink" href="#r">up</a></p>'
+    text = "The day was wet, said he.\n\nA weir.\n\nWet."
+    assert (
+        read("gull.html", f"<p>The day was wet,{link} said he.</p><p>A <a>weir</a>.</p>{note}").text == text
+    )
+    unclosed = link.replace("</a>", "")
+    assert read("gull.html", f"<p>The day{unclosed}</p><p>A <a>weir</a>.</p>").text == "The day\n\nA weir."
+
+
 def test_parts_and_subtitles_marked_in_a_page_are_joined_to_chapters() -> None:
     chapters = "".join(f"<h3>CHAPTER {n}</h3><h4>The Weir {n}</h4><p>{PROSE}</p>" for n in ("I", "II"))
     book = read(

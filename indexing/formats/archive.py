@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from indexing.errors import SourceError
+from indexing.formats.pictures import MOST_BYTES
 
 _MOST_MEMBERS = 20_000
 _LARGEST_MEMBER = 64 * 2**20  # bytes unpacked; the longest novels are under 10 MB as one document
@@ -49,14 +50,14 @@ class Archive:
         """The error for an archive that is not what it should be."""
         return damaged(self.name, self.kind, why)
 
-    def read(self, path: str) -> bytes:
-        """What the member ``path`` unpacks to; or SourceError."""
+    def read(self, path: str, most: int | None = None) -> bytes:
+        """What the member ``path`` unpacks to, ``most`` bytes where that is given; or SourceError."""
         info = self.members.get(path)
         if info is None:
             raise self.broken(f"{path} is missing from it")
         if info.flag_bits & 1:
             raise self.broken(f"{path} is encrypted")
-        limit = min(_LARGEST_MEMBER, self.left)
+        limit = min(_LARGEST_MEMBER if most is None else most, self.left)
         try:
             with self.zip.open(info) as member:
                 data = member.read(limit + 1)  # the stated size may lie
@@ -66,6 +67,13 @@ class Archive:
             raise self.broken(f"{path} unpacks to more than {limit // 2**20} MB")
         self.left -= len(data)
         return data
+
+    def picture(self, path: str) -> bytes | None:
+        """The member ``path`` as a picture; None where there is none of a size that is kept."""
+        try:
+            return self.read(path, MOST_BYTES)
+        except SourceError:  # a book without its cover is a book
+            return None
 
     def tree(self, path: str) -> Any:
         """The root of an XML file, its tags and attributes without their namespaces."""

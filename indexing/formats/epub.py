@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from indexing.book import LeftOut
 from indexing.errors import SourceError
-from indexing.formats.apparatus import is_apparatus
+from indexing.formats.apparatus import is_apparatus, preview
 from indexing.formats.archive import Archive, first_text, listed, text_of
 from indexing.formats.epub_navigation import (
     contents_of,
@@ -76,7 +76,17 @@ def read_epub(data: bytes, name: str) -> Document:
         pages_of(navigation, numbers, content),
         first_text(package.iter("language")),
         tuple(_apparatus(kinds, numbers, content, contents)),
+        _cover(archive, package, folder, items),
     )
+
+
+def _cover(archive: Archive, package: Any, folder: str, items: Mapping[str, Any]) -> bytes | None:
+    """What EPUB 3's ``cover-image`` or EPUB 2's ``cover`` names."""
+    named = [item for item in items.values() if "cover-image" in (item.get("properties") or "").split()]
+    if not named:
+        ids = (meta.get("content") for meta in package.iter("meta") if meta.get("name") == "cover")
+        named = [items[id] for id in ids if id in items]
+    return archive.picture(resolve(folder, named[0].get("href"))) if named else None
 
 
 def _authors(package: Any) -> str | None:
@@ -106,13 +116,13 @@ def _guide(package: Any, folder: str) -> dict[str, list[str]]:
 def _apparatus(
     kinds: Mapping[str, Sequence[str]], numbers: dict[str, int], content: MarkedText, contents: Sequence[Mark]
 ) -> Iterator[LeftOut]:
-    """The documents that are not the story, by their kinds, entries in the contents or headings.
+    """The documents that are not the story, by kinds, entries in the contents or headings, and a preview.
 
     Not those in which something else begins, too: a list of contents and the first chapter may share one.
     """
     places = ((number, content.anchors.get(f"{number}#")) for number in numbers.values())
     begins = {number: start for number, start in places if start is not None}
-    after = [*begins.values(), len(content.text) + 2][1:]
+    after = [*begins.values(), len(content.text)][1:]
     ends = dict(zip(begins, after, strict=False))  # none begins in a book without text
     listed_at = {mark.start: mark.label for mark in contents}
     headed_at = {mark.start: mark.label for mark in content.marks}
@@ -123,7 +133,14 @@ def _apparatus(
         title = listed_at.get(start) or headed_at.get(start)
         within = [label for at, label in (listed_at or headed_at).items() if start < at < end]
         if is_apparatus(kinds.get(path, ()), title) and all(is_apparatus((), label) for label in within):
-            yield LeftOut(start, end - 2)
+            yield LeftOut(start, end)
+    deepest = max((mark.depth for mark in contents), default=0)
+    others = (
+        replace(mark, depth=deepest + mark.depth)
+        for mark in content.marks
+        if mark.start not in listed_at and (not contents or mark.start in begins.values())
+    )
+    yield from preview(sorted((*contents, *others), key=lambda mark: mark.start), len(content.text))
 
 
 def _document(archive: Archive, path: str, number: int) -> tuple[list[Block], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from indexing.formats.archive import Archive, damaged, first_text, listed, text_of, walk, xml_tree
@@ -32,7 +33,19 @@ def read_fb2(data: bytes, name: str) -> Document:
     blocks = _blocks(root)
     if stated is None:
         return Document(join(blocks))
-    return Document(join(blocks), first_text(stated.iter("book-title")), _authors(stated))
+    title = first_text(stated.iter("book-title"))
+    return Document(join(blocks), title, _authors(stated), cover=_cover(root, stated))
+
+
+def _cover(root: Any, stated: Any) -> bytes | None:
+    """The picture that the coverpage names, one of those at the end of the file."""
+    image = stated.find(".//coverpage//image")
+    id = "" if image is None else (image.get("href") or "")[1:]
+    found = next((one for one in root.iter("binary") if id and one.get("id") == id), None)
+    try:
+        return None if found is None else base64.b64decode(found.text or "")
+    except ValueError:  # a book without its cover is a book
+        return None
 
 
 def _authors(stated: Any) -> str | None:

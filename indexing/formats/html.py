@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
+from indexing.formats.archive import listed
 from indexing.formats.markup import Block
 from indexing.formats.plain_text import decode, normalise
 
@@ -25,7 +26,16 @@ _LEFT_OUT = frozenset(
         select style svg template textarea title video""",
     )
 )
-_OFTEN_UNCLOSED = ("option", "rp", "rt", "title", "head")
+_OFTEN_UNCLOSED = ("a", "option", "rp", "rt", "title", "head")
+# Links to notes and back, which would be read as a part of the word before them: by their roles (DPUB-ARIA),
+# EPUB's semantics, and the classes that pandoc, Python-Markdown and Project Gutenberg give them.
+_NOTE_LINKS = frozenset(
+    re.findall(
+        r"\S+",
+        """doc-noteref doc-backlink noteref backlink footnote-ref footnote-back footnote-backref footnoteref
+        fnanchor""",
+    )
+)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _DECLARED = re.compile(
@@ -44,12 +54,17 @@ _NO_ELEMENTS = re.compile(
 _NUMBER = re.compile(r"&#(0*+)([0-9]*+)")
 
 
+_AUTHOR = ("author", "dc.creator", "dcterms.creator")
+_MOST_AUTHORS = 20
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that was read: its ``<title>``, if it has one, and its blocks."""
+    """A page that was read: its ``<title>`` and the authors that it states, if any, and its blocks."""
 
     title: str | None
     blocks: tuple[Block, ...]
+    author: str | None = None
 
 
 def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
@@ -66,13 +81,15 @@ def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
     reader.feed(f"{elements}{bracket}{rest.replace('<', '&lt;')}")
     reader.close()
     reader.end_block()
-    return Page(normalise(_SPACE.sub(" ", "".join(reader.title))) or None, tuple(reader.blocks))
+    title = normalise(_SPACE.sub(" ", "".join(reader.title)))
+    return Page(title or None, tuple(reader.blocks), listed(map(normalise, reader.authors)))
 
 
 class _PageReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.title: list[str] = []
+        self.authors: list[str] = []
         self.blocks: list[Block] = []
         self._pieces: list[str] = []
         self._anchors: list[str] = []
@@ -99,7 +116,7 @@ class _PageReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._begin(tag, attributes)
-        if tag in _LEFT_OUT:
+        if tag in _LEFT_OUT or (tag == "a" and _leads_to_a_note(attributes)):
             self._left_out.append(tag)
             self._open[tag] += 1
 
@@ -133,7 +150,11 @@ class _PageReader(HTMLParser):
             self._pieces.append("\n")
         elif tag in ("td", "th", "img"):
             self._pieces.append(" ")
-        if tag != "meta":
+        if tag == "meta":
+            stated = dict(attributes)
+            if (stated.get("name") or "").lower() in _AUTHOR and len(self.authors) < _MOST_AUTHORS:
+                self.authors.append(stated.get("content") or "")
+        else:
             ids = [value for key, value in attributes if key in ("id", "name") and value]
             self._anchors += ids
             if self._visible:
@@ -149,3 +170,8 @@ class _PageReader(HTMLParser):
         self.end_block()
         self._level = 0
         self._preformatted = self._preformatted and tag != "pre"
+
+
+def _leads_to_a_note(attributes: list[tuple[str, str | None]]) -> bool:
+    stated = (value for key, value in attributes if key in ("role", "epub:type", "class") and value)
+    return any(kind in _NOTE_LINKS for value in stated for kind in value.lower().split())

@@ -68,7 +68,7 @@ class MarkedText:
 class Document:
     """What a file of any format holds: its text with its headings (``content.marks``), what it states of
     title, author and language, its table of contents, if it has one beside the headings, its printed pages,
-    and what of it is not the story."""
+    what of it is not the story, and the file that it says is the picture on its cover."""
 
     content: MarkedText
     title: str | None = None
@@ -77,6 +77,7 @@ class Document:
     pages: tuple[Page, ...] = ()
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    cover: bytes | None = None
 
 
 def paragraph(text: str, level: int = 0) -> list[Block]:
@@ -117,7 +118,7 @@ def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:
 
 def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
     marks = [mark for mark in marks if not _NOT_A_CHAPTER.fullmatch(clean(mark.label))]
-    read = [_counted(mark) for mark in marks]
+    read = [counted(mark) for mark in marks]
     depths = Counter(mark.depth for mark in marks)
     chapters = Counter(
         mark.depth for mark, heading in zip(marks, read, strict=True) if heading and heading.level >= ACT
@@ -144,7 +145,7 @@ def _title(mark: Mark) -> str:
     return clean(mark.label)[:_LONGEST_TITLE]
 
 
-def _counted(mark: Mark) -> Heading | None:
+def counted(mark: Mark) -> Heading | None:
     """The heading that a mark's label spells: a numbered one, a known phrase, or a numeral alone."""
     label = mark.label.strip()
     found = [*divisions(label), *named_headings(label)]

@@ -50,6 +50,8 @@ def stated_title(title: str | None) -> str | None:
 def stated_author(author: str | None) -> str | None:
     """Authors' names on one line and in normal case; None for none, and for what programs fill in."""
     found = _stated(author, _NO_AUTHOR)
+    if found and "," not in found:  # else each may be a surname, a comma and a first name
+        found = ", ".join(filter(None, map(str.strip, found.split(";"))))
     return found and ", ".join(map(in_normal_case, found.split(", ")))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import PurePath
 
 from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
-from indexing.formats.apparatus import left_out
+from indexing.formats.apparatus import left_out, sections
 from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
@@ -22,12 +23,14 @@ from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_language, stated_title
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
+from indexing.formats.pictures import is_cover
 from indexing.formats.plain_text import decode, normalise
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
 from indexing.sources.locate import Source
 
 _LONGEST_TITLE = 300  # characters
+_LONGEST_TITLE_PAGE = 100  # words
 
 
 def read_book(
@@ -54,8 +57,8 @@ def read_book(
     if media is Media.TEXT:
         chapters = find_chapters(body)
     else:
-        marks = (document.contents, document.content.marks)
-        chapters = marked_chapters(body, *(_within(each, start, end) for each in marks))
+        marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
+        chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
     if not title:
         title = (
             gutenberg.stated_title(text)
@@ -65,10 +68,14 @@ def read_book(
         )[:_LONGEST_TITLE]
     author = stated_author(document.author)
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
+    if media is not Media.EPUB:  # whose documents say more than headings do
+        headings = document.contents or document.content.marks
+        document = replace(document, left_out=tuple(sections(headings, len(text))))
+    clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
     aside = [
-        LeftOut(max(one.start, start) - start, min(one.end, end) - start)
-        for one in document.left_out
-        if not everything and max(one.start, start) < min(one.end, end)
+        LeftOut(first - start, first - start + len(text[first:last].rstrip()))
+        for first, last in clipped
+        if not everything and text[first:last].strip()
     ]
     return Book(
         id,
@@ -80,6 +87,7 @@ def read_book(
         pages,
         stated_language(document.language),
         left_out(aside, len(body)),
+        document.cover if is_cover(document.cover) else None,
     )
 
 
@@ -100,7 +108,7 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_rtf(data)
         case Media.HTML:
             page = read_page(data, name, charset)
-            return Document(join(page.blocks), page.title)
+            return Document(join(page.blocks), page.title, page.author)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     return read_markdown(text, name) if media is Media.MARKDOWN else Document(MarkedText(text, (), {}))
 
@@ -112,6 +120,17 @@ def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
         for mark in marks
         if start <= mark.start < end
     ]
+
+
+def _without_title_page(marks: list[Mark], document: Document, text: str) -> list[Mark]:
+    """The marks without the first ones that are the book's title or its authors, with a few words each."""
+    named = (document.title, document.author, *(document.author or "").split(", "))
+    on_title_page = {" ".join(name.split()) for name in named if name}
+    for at, (mark, after) in enumerate(pairwise(marks)):
+        is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
+        if not is_page or " ".join(mark.label.split()) not in on_title_page:
+            return marks[at:]
+    return marks[-1:]
 
 
 def _charset(content_type: str | None) -> str | None:

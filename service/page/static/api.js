@@ -90,6 +90,9 @@ export const books = () => get("books");
 export const readers = () => get("readers");
 export const book = (id) => get(path(id));
 
+/** The picture on a book's cover, a Blob; of books that have one (`has_cover`). */
+export const cover = async (id) => (await send(`${path(id)}/cover`, { accept: "image/*" })).blob();
+
 /** Takes a book off the shelf. */
 export const remove = (id) => send(path(id), { method: "DELETE" });
 

@@ -4,6 +4,7 @@ import { correct, hashOf, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
 import { ask } from "./asking.js";
 import { offerColours } from "./colours.js";
+import { Cover } from "./cover.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
 import { offerKey } from "./key.js";
@@ -32,6 +33,7 @@ let sample = null; // the sample story, once the service has said what may be as
 const limit = () => (read.value === "100" ? book.characters : Math.floor((read.value * book.characters) / 100));
 
 const openInBook = (place, marks) => attempt(() => reader.open(book, place, marks, limit()));
+const cover = new Cover(at("cover"));
 const strip = new Strip(at("strip"), openInBook);
 const overviews = new Overviews(at("overviews"), openInBook);
 const reader = new Reader(at("reader"), (end) => {
@@ -132,6 +134,7 @@ function clearBook() {
   asking?.abort();
   if (book !== null) clearAnswer();
   book = null;
+  cover.show(null);
   overviews.at(null, 0);
   conversation.clear();
   question.value = "";
@@ -155,6 +158,7 @@ function showBook(found) {
   memory.remember("book", book.id);
   at("book-title").textContent = at("book-title").title = book.title;
   at("book-about").textContent = lengthInWords(book);
+  cover.show(book);
   strip.showBook(book);
 }
 
