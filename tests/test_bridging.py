@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import folktales
 import pytest
 import torch
 
-from encoders.adapters import Weights, load_weights
+from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import MINILM, MPNET, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from encoders.errors import ModelError
@@ -31,7 +32,7 @@ class Wider(FrozenStates):
         super().__init__(encoder.backbone, MINILM, encoder.device)
         self._mixed = mixed
 
-    def __call__(self, windows: list[Window]) -> torch.Tensor:
+    def __call__(self, windows: Sequence[Window]) -> torch.Tensor:
         return super().__call__(windows) @ self._mixed + 0.5
 
 
@@ -66,8 +67,6 @@ def _bridge(folder: Path, rest: str | None) -> Weights:
 
 
 def test_a_file_with_the_map_alone_is_the_shipped_decoder_behind_it(tmp_path: Path) -> None:
-    from encoders.adapters import file_hash
-
     weights = _bridge(tmp_path, file_hash(shipped_decoder()))
     decoder = decoder_of(weights)
     shipped = load_weights(shipped_decoder()).tensors

@@ -71,6 +71,7 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     large = open_reader(f"auto:{out / 'large-reader'}")
     [[answer]] = large.read([Reading("What was the goose called?", folktales.GOOSE)])
     assert answer.text
+    assert large.version is not None
     assert large.version.startswith(file_hash(out / "large" / "span.safetensors")[:12])
     # Nothing is trained a second time.
     before = (out / "generator" / "generate.safetensors").stat().st_mtime_ns

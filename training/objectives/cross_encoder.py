@@ -65,6 +65,7 @@ Teach = Annotated[
         help="The folder of a run, such as of train large, whose cross-encoder is learnt from besides.",
     ),
 ]
+NO_BRIDGE = "there is nothing to bridge; wanted --start with a large encoder"
 CLOZES_FIRST = 20_000  # where --clozes does not say
 
 
@@ -147,7 +148,7 @@ class CrossEncoderTask:
         """Weight and bias of the map."""
         assert self.decoder is not None
         assert self.decoder.narrow is not None
-        return [self.decoder.narrow.weight, self.decoder.narrow.bias]
+        return list(self.decoder.narrow.parameters())
 
     def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
         """See ``Task.groups``."""
@@ -311,6 +312,8 @@ def train(
         raise typer.BadParameter(
             "nothing can be learnt from one by the decoder alone", param_hint="--teacher"
         )
+    if settings.bridge and start is None:
+        raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
     corpus = run.corpus()
     if cloze is not None:
         settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)
@@ -322,9 +325,7 @@ def train(
         settings = replace(settings, backbone=began.encoder.backbone.name)
     if settings.bridge:
         if BACKBONES[settings.backbone].width == MINILM.width:
-            raise typer.BadParameter(
-                "there is nothing to bridge; wanted --start with a large encoder", param_hint="--bridge"
-            )
+            raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
         began = replace(began, decoder=load_weights(shipped_decoder()))
     taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], run.out)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
