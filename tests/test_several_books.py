@@ -138,7 +138,7 @@ def test_a_book_that_never_mentions_whom_it_is_about_is_doubted(store: IndexStor
 def test_what_cannot_search_several_books_says_what_can(http: httpx.Client, store: IndexStore) -> None:
     asked = {"book_id": "*", "question": "Who?", "retriever": "tfidf"}
     content = problem(http.post("/search", json=asked), 422)
-    assert content["choices"] == ["bm25", "dense", "hybrid", "rerank"]
+    assert content["choices"] == ["bm25", "dense", "hybrid", "rerank", "rerank-large"]
     with pytest.raises(UnknownName):
         BookQA(store).check(Ask("*", "Who?", retriever="lda"))
 
