@@ -432,7 +432,7 @@ def test_no_view_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
         expect(page.locator("#book-about")).to_contain_text("3 books")
         check("start")
         browsing.ask(page, *shelf.QUESTIONS[2], read=80)
-        page.locator("details").click()
+        page.locator("#answer details").click()
         check("answer")
         page.locator(".open").click()
         page.locator("#pages mark").first.wait_for()

@@ -218,7 +218,7 @@ def test_the_passages_are_shown_before_the_answer_is_read(chromium: Any, shelf_s
                 gate.set()
                 browsing.answered(page)
                 expect(page.locator(".found")).to_have_count(0)
-                expect(page.locator("summary")).to_have_text("Read for this: 5 passages")
+                expect(page.locator("#answer summary")).to_have_text("Read for this: 5 passages")
             finally:
                 gate.set()
 

@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import { copyButtons } from "./citation.js";
+import { limitOf } from "./scope.js";
 import { element, length, renderText } from "./text.js";
 import { HEADINGS, confidenceInWords, count, percent } from "./words.js";
 
@@ -24,10 +25,10 @@ export const passageMarks = (passage) => [
 ];
 
 /** Shows in `into` the passages `hits`, best first, that are being read for the answer. */
-export function showFound(into, hits, book) {
+export function showFound(into, hits, scope) {
   into.classList.remove("unsure");
   into.replaceChildren(
-    element("h2", { className: "label" }, "Found in the book"),
+    element("h2", { className: "label" }, scope.isOne ? "Found in the book" : "Found in the books"),
     element(
       "ol",
       { className: "found" },
@@ -35,7 +36,7 @@ export function showFound(into, hits, book) {
         element(
           "li",
           {},
-          element("p", { className: "quiet" }, placeOf(hit, book)),
+          element("p", { className: "quiet" }, placeOf(hit, scope)),
           element("p", { className: "text", dir: "auto" }, hit.text),
         ),
       ),
@@ -50,25 +51,35 @@ export function showDraft(into, text) {
   else into.prepend(element("p", { className: "said draft", dir: "auto" }, text));
 }
 
-const placeOf = (passage, book) =>
-  [`Passage ${passage.number}`, passage.page && `page ${passage.page}`, passage.chapter, percent(passage.start / book.characters)]
+/** Which book a place is in, where several are asked. */
+const titleIn = (place, scope) => !scope.isOne && place.title;
+
+const placeOf = (passage, scope) =>
+  [
+    titleIn(passage, scope),
+    `Passage ${passage.number}`,
+    passage.page && `page ${passage.page}`,
+    passage.chapter,
+    percent(passage.start / scope.bookOf(passage).characters),
+  ]
     .filter(Boolean)
     .join(" · ");
 
 /**
  * Shows one answer in `into`.
  *
- * `limit` is the offset up to which the book may be shown. `onShow(evidence, others)` hears which candidate's
- * place is in view and which others support it, `onOpen(place, marks)` that a place is wanted in the whole book.
+ * `limits` say how much of each book of `scope` may be shown, in percent by id. `onShow(evidence, others)` hears
+ * which candidate's place is in view and which others support it, `onOpen(place, marks)` that a place is wanted in
+ * the whole book.
  */
-export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) {
+export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }) {
   if (answer.candidates.length === 0) {
     const nothing = answer.note
       ? `${answer.note[0].toUpperCase()}${answer.note.slice(1)}.`
-      : "There is nothing to read before that place in the book.";
+      : `There is nothing to read before ${scope.isOne ? "that place in the book" : "those places in the books"}.`;
     into.replaceChildren(
       element("p", { className: "nothing" }, nothing),
-      ...(answer.passages.length ? [passagesRead(answer.passages, book, onOpen)] : []),
+      ...(answer.passages.length ? [passagesRead(answer.passages, scope, onOpen)] : []),
     );
     return;
   }
@@ -94,7 +105,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
       { type: "button", onclick: () => choose(candidate) },
       element("span", { className: "text" }, candidate.text),
       element("span", { className: "quiet" }, confidenceInWords(candidate.confidence)),
-      element("span", { className: "quiet place" }, candidate.evidence ? place(candidate.evidence) : ""),
+      element("span", { className: "quiet place" }, candidate.evidence ? place(candidate.evidence, scope) : ""),
     ),
   );
   others.append(...buttons.map((button) => element("li", {}, button)));
@@ -120,10 +131,10 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
         element(
           "button",
           { type: "button", className: "plain", onclick: () => show(evidence) },
-          percent(evidence.percent / 100),
+          [titleIn(evidence, scope), percent(evidence.percent / 100)].filter(Boolean).join(", "),
         ),
       ]),
-      " of the book.",
+      scope.isOne ? " of the book." : ".",
     );
     const facts = candidate.chain ?? [];
     chain.hidden = facts.length === 0;
@@ -140,7 +151,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
               "button",
               { type: "button", onclick: () => show(fact) },
               element("span", { className: "text" }, fact.text),
-              element("span", { className: "quiet place" }, place(fact)),
+              element("span", { className: "quiet place" }, place(fact, scope)),
             ),
           ),
         ),
@@ -152,7 +163,7 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
   let supporting = [];
   const show = async (evidence) => {
     onShow(evidence, supporting.filter((other) => other !== evidence));
-    await showEvidence(figure, book, evidence, answer.passages, limit, onOpen);
+    await showEvidence(figure, { scope, evidence, passages: answer.passages, limits, onOpen });
   };
 
   into.replaceChildren(
@@ -166,22 +177,32 @@ export async function showAnswer(into, { book, answer, limit, onShow, onOpen }) 
     also,
     chain,
     ...(buttons.length > 1 ? [element("h3", { className: "label" }, "Candidates"), others] : []),
-    passagesRead(answer.passages, book, onOpen),
+    passagesRead(answer.passages, scope, onOpen),
   );
   into.classList.toggle("unsure", answer.verdict !== "answer");
   await choose(candidates[0]);
 }
 
-const place = (evidence) =>
-  [evidence.chapter, evidence.page && `page ${evidence.page}`, `${percent(evidence.percent / 100)} into the book`].filter(Boolean).join(" · ");
+const place = (evidence, scope) =>
+  [
+    titleIn(evidence, scope),
+    evidence.chapter,
+    evidence.page && `page ${evidence.page}`,
+    `${percent(evidence.percent / 100)} into the book`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 
-async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
+async function showEvidence(figure, { scope, evidence, passages, limits, onOpen }) {
   figure.shown = evidence;
   if (evidence === null) {
     figure.replaceChildren(element("p", { className: "quiet" }, "No place in the book supports it."));
     return;
   }
-  const passage = passages.find((one) => one.number === evidence.passage) ?? evidence;
+  const book = scope.bookOf(evidence);
+  const limit = limitOf(book, limits[book.id]);
+  const isIn = (one) => one.number === evidence.passage && one.book_id === evidence.book_id;
+  const passage = passages.find(isIn) ?? evidence;
   const start = Math.max(0, Math.min(passage.start, evidence.sentence_start) - CONTEXT);
   const end = Math.min(limit, Math.max(passage.end, evidence.sentence_end) + CONTEXT);
   let text = await api.text(book.id, start, end);
@@ -201,7 +222,7 @@ async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
     element(
       "figcaption",
       {},
-      element("span", { className: "quiet" }, place(evidence)),
+      element("span", { className: "quiet" }, place(evidence, scope)),
       ...copyButtons(book, evidence),
       element(
         "button",
@@ -214,7 +235,7 @@ async function showEvidence(figure, book, evidence, passages, limit, onOpen) {
   if (mark !== null) quote.scrollTop = mark.getBoundingClientRect().top - box.top - box.height / 2;
 }
 
-function passagesRead(passages, book, onOpen) {
+function passagesRead(passages, scope, onOpen) {
   const list = element(
     "ol",
     {},
@@ -228,7 +249,7 @@ function passagesRead(passages, book, onOpen) {
             type: "button",
             onclick: () => onOpen(passage, passageMarks(passage)),
           },
-          placeOf(passage, book),
+          placeOf(passage, scope),
         ),
       ),
     ),

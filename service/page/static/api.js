@@ -87,6 +87,8 @@ const get = async (path, options) => (await send(path, options)).json();
 const path = (id) => `books/${encodeURIComponent(id)}`;
 
 export const books = () => get("books");
+export const shelves = () => get("shelves");
+export const shelf = (name) => get(`shelves/${encodeURIComponent(name)}`);
 export const readers = () => get("readers");
 export const book = (id) => get(path(id));
 

@@ -7,28 +7,27 @@ import { HEADINGS, confidenceInWords, count } from "./words.js";
 const CANDIDATES = 5;
 
 /**
- * Asks `question` of `book` by `reader` (null for the service's own choice), after the turns of `conversation`,
- * of which the share `read` (percent) and so the text up to `limit` may be used.
+ * Asks `question` of the books of `scope` by `reader` (null for the service's own choice), after the turns of
+ * `conversation`; of each book as much may be used as `limits` say, in percent by id.
  *
- * What is found and answered is shown in `into` and on `strip`, how far it is in `status`; `onOpen(place, marks)`
- * hears which place is wanted in the whole book. Resolves to the answer, or to null where the book is another
- * one than `book` by now and nothing of it was shown. Rejects once `signal` says so.
+ * What is found and answered is shown in `into`, how far it is in `status`; `onPlaces(passages, evidence, others)`
+ * hears which places are read and shown, `onOpen(place, marks)` which one is wanted in the whole book. Resolves to
+ * the answer, or to null where the books are others by now than in `scope` and nothing of it was shown. Rejects
+ * once `signal` says so.
  */
-export async function ask({ book, question, reader, conversation, read, limit, signal, into, strip, status, onOpen }) {
-  const request = { book_id: book.id, question, n_best: CANDIDATES };
+export async function ask({ scope, question, reader, conversation, limits, signal, into, status, onPlaces, onOpen }) {
+  const request = { ...scope.asked(limits), question, n_best: CANDIDATES };
   if (reader !== null) request.reader = reader;
   if (conversation.length > 0) request.conversation = conversation;
-  if (read !== 100) request.before = `${read}%`;
-  const isNow = ({ versions }) => versions.index === book.version;
-  status.textContent = "Searching the book …";
+  status.textContent = scope.isOne ? "Searching the book …" : `Searching ${count(scope.books.length, "book")} …`;
   const answer = await api.answer(request, {
     signal,
     onWait: (seconds) => (status.textContent = `The service is busy; asking again in ${seconds} s.`),
-    onFound: (found) => {
-      if (signal.aborted || !isNow(found)) return;
-      status.textContent = `Found ${count(found.hits.length, "passage")}; reading …`;
-      showFound(into, found.hits, book);
-      strip.showPlaces(found.hits, null);
+    onFound: ({ hits, versions }) => {
+      if (signal.aborted || !scope.isOf(hits, versions)) return;
+      status.textContent = `Found ${count(hits.length, "passage")}; reading …`;
+      showFound(into, hits, scope);
+      onPlaces(hits, null);
     },
     onWords: (text) => {
       if (signal.aborted) return;
@@ -37,9 +36,9 @@ export async function ask({ book, question, reader, conversation, read, limit, s
     },
   });
   signal.throwIfAborted();
-  if (!isNow(answer)) return null;
-  const onShow = (evidence, others) => strip.showPlaces(answer.passages, evidence, others);
-  await showAnswer(into, { book, answer, limit, onShow, onOpen });
+  if (!scope.isOf(answer.passages, answer.versions)) return null;
+  const onShow = (evidence, others) => onPlaces(answer.passages, evidence, others);
+  await showAnswer(into, { scope, answer, limits, onShow, onOpen });
   signal.throwIfAborted();
   status.textContent = inWords(answer);
   return answer;

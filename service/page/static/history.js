@@ -16,7 +16,7 @@ export class History {
     });
   }
 
-  /** The questions about `book` (its id, null where none is open), and behind them those about others. */
+  /** The questions about `book` (as what it is asked, null where none is open), and behind them those about others. */
   show(book) {
     const asked = memory.asked();
     this.box.hidden = asked.length === 0;
@@ -44,13 +44,13 @@ export class History {
   }
 }
 
-function about({ book, title, read, answer }, open) {
+function about({ book, title, read, limits, answer }, open) {
   // An answer from the whole book may tell what one who has read less does not want to know.
-  const isLater = read > (memory.readUpTo(book) ?? 100);
+  const isLater = memory.isFromFurtherOn(limits ?? { [book]: read });
   return [
     isLater ? "Answered from further on than you have read" : answer,
     book !== open && title,
-    read !== 100 && `${percent(read / 100)} read`,
+    read < 100 && `${percent(read / 100)} read`,
   ]
     .filter(Boolean)
     .join(" · ");

@@ -8,7 +8,7 @@ const OWN = ""; // the service's own choice
 const TURNS = 6; // of a conversation that are told
 const LONGEST_ANSWER = 4000; // characters of a turn
 
-/** What was asked of one book and answered by a language model, since the book was opened. */
+/** What was asked of the books that are open and answered by a language model, since they were opened. */
 export class Conversation {
   #turns = [];
 
@@ -16,14 +16,15 @@ export class Conversation {
     this.#turns = [];
   }
 
-  /** What was said before `asked`, and up to no later a place in the book than the share `read`. */
-  before(asked, read) {
-    const usable = this.#turns.filter((turn) => turn.asked !== asked && turn.read <= read);
+  /** What was said before `asked`, and up to no later a place in any book than `limits`, in percent by id, say. */
+  before(asked, limits) {
+    const isWithin = (turn) => Object.entries(limits).every(([id, share]) => (turn.limits[id] ?? 0) <= share);
+    const usable = this.#turns.filter((turn) => turn.asked !== asked && isWithin(turn));
     return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
   }
 
-  add(asked, read, { rewritten, answer }) {
-    const turn = { asked, read, question: rewritten ?? asked, answer: answer.slice(0, LONGEST_ANSWER) };
+  add(asked, limits, { rewritten, answer }) {
+    const turn = { asked, limits, question: rewritten ?? asked, answer: answer.slice(0, LONGEST_ANSWER) };
     this.#turns = [...this.#turns.filter((one) => one.asked !== asked), turn];
   }
 }

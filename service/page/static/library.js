@@ -2,14 +2,16 @@
 
 import * as api from "./api.js";
 import { Problem } from "./problems.js";
+import { EVERY_BOOK, idOfShelf, titleOf } from "./scope.js";
 import { element } from "./text.js";
+import { Choices, choice } from "./together.js";
 import { count } from "./words.js";
 
 const MOST_SHOWN = 200;
 
 /**
- * The dialog with the books; `onChoose(id)` hears which one is wanted, `onChange()` that there are others, and
- * `onRemoved(id)` which one there is no more.
+ * The dialog with the books; `onChoose(id)` hears which one is wanted, or as what several are asked, `onChange()`
+ * that there are others, and `onRemoved(id)` which one there is no more.
  */
 export class Library {
   constructor(dialog, onChoose, onChange, onRemoved) {
@@ -19,16 +21,23 @@ export class Library {
     this.onRemoved = onRemoved;
     this.said = dialog.querySelector("#removing");
     this.books = [];
+    this.shelves = [];
+    const choose = (id) => {
+      dialog.close();
+      onChoose(id);
+    };
+    this.choose = choose;
+    this.choices = new Choices(dialog, choose);
     this.list = dialog.querySelector("#books");
     this.about = dialog.querySelector("#books-about");
     this.uploads = dialog.querySelector("#uploads");
     this.filter = dialog.querySelector("#filter");
     this.filter.addEventListener("input", () => this.draw());
     this.filter.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowDown") this.list.querySelector(".choose")?.focus();
-      if (event.key === "Enter") this.list.querySelector(".choose")?.click();
+      if (event.key === "ArrowDown") this.rows()[0]?.focus();
+      if (event.key === "Enter") (this.list.querySelector(".choose") ?? this.rows()[0])?.click();
     });
-    this.list.addEventListener("keydown", (event) => this.move(event));
+    for (const list of [this.choices.list, this.list]) list.addEventListener("keydown", (event) => this.move(event));
     this.file = dialog.querySelector("#file");
     this.file.addEventListener("change", () => {
       this.add(this.file.files);
@@ -39,18 +48,29 @@ export class Library {
   async load() {
     this.books = await api.books();
     this.books.sort((a, b) => a.title.localeCompare(b.title));
+    this.shelves = await api.shelves().catch(() => []); // a damaged one keeps nobody from the books
     this.draw();
     this.onChange();
   }
 
-  /** The title of a book, or null where there is none of that id. */
+  /** The title of a book, a shelf or several books, as they are asked; null where there is none of that id. */
   title(id) {
-    return this.books.find((book) => book.id === id)?.title ?? null;
+    if (typeof id !== "string" || this.books.length === 0) return null;
+    if (id === EVERY_BOOK) return "All books";
+    const shelf = this.shelves.find((one) => idOfShelf(one.name) === id);
+    const books = id.split(",").map((one) => this.books.find((book) => book.id === one));
+    return shelf?.title ?? (books.every(Boolean) ? titleOf(books) : null);
+  }
+
+  /** The buttons that choose, those for several books first. */
+  rows() {
+    return [...this.dialog.querySelectorAll(".choose")];
   }
 
   open() {
     this.filter.value = "";
     this.said.hidden = true;
+    this.choices.clear();
     this.draw();
     this.dialog.showModal();
     this.filter.focus();
@@ -60,24 +80,14 @@ export class Library {
     const wanted = this.filter.value.trim().toLocaleLowerCase();
     const found = this.books.filter((book) => `${book.title} ${book.id}`.toLocaleLowerCase().includes(wanted));
     this.filter.hidden = this.books.length < 6;
+    this.choices.draw(this.books, this.shelves, wanted);
     this.list.replaceChildren(
       ...found.slice(0, MOST_SHOWN).map((book) =>
         element(
           "li",
           {},
-          element(
-            "button",
-            {
-              type: "button",
-              className: "choose",
-              onclick: () => {
-                this.dialog.close();
-                this.onChoose(book.id);
-              },
-            },
-            element("span", { className: "title" }, book.title),
-            element("span", { className: "quiet" }, count(book.words, "word")),
-          ),
+          this.choices.box(book),
+          choice(book.title, count(book.words, "word"), () => this.choose(book.id)),
           this.removeButton(book),
         ),
       ),
@@ -95,7 +105,7 @@ export class Library {
   move(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
-    const buttons = [...this.list.querySelectorAll(".choose")];
+    const buttons = this.rows();
     const row = document.activeElement.closest("li");
     const next = buttons[buttons.findIndex((button) => row.contains(button)) + step];
     event.preventDefault();

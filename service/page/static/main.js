@@ -1,4 +1,4 @@
-// The page: which book, which question, how far one has read; what is asked is kept in the address.
+// The page: which book or books, which question, how far one has read; what is asked is kept in the address.
 
 import { correct, hashOf, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
@@ -13,8 +13,10 @@ import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Overviews } from "./overviews.js";
 import { Reader } from "./reader.js";
+import { idOfShelf, limitOf, open } from "./scope.js";
 import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
+import { showTogether } from "./together.js";
 import { count, lengthInWords, readInWords } from "./words.js";
 
 const SETTLED_MS = 300; // a slider that is moved with keys passes many places on its way
@@ -24,27 +26,37 @@ const question = at("question");
 const read = at("read");
 const answerBox = at("answer");
 
-let book = null; // as GET /books/{id} gives it
+let scope = null; // the book that is open, or the books that are asked together
+let turn = 0; // counts what has been wanted: what is fetched for an earlier address is dropped
 let asked = ""; // the question that the address had last
 let asking = null; // aborts the question in hand
 let sample = null; // the sample story, once the service has said what may be asked of it
 
-// How far one has read: an offset into the book, as the service rounds it.
-const limit = () => (read.value === "100" ? book.characters : Math.floor((read.value * book.characters) / 100));
+/** How much of each book has been read, in percent by id: of one as the slider has it, of several as was said last. */
+const limits = () => (scope.isOne ? { [scope.id]: Number(read.value) } : scope.limits());
+const limit = () => limitOf(scope.books[0], Number(read.value));
 
-const openInBook = (place, marks) => attempt(() => reader.open(book, place, marks, limit()));
+const openInBook = (place, marks) =>
+  attempt(async () => {
+    const of = scope.bookOf(place);
+    const book = scope.isOne ? of : await api.book(of.id);
+    if (book.version !== of.version) return renew();
+    await reader.open(book, place, marks, limitOf(book, limits()[book.id]));
+  });
 const cover = new Cover(at("cover"));
 const strip = new Strip(at("strip"), openInBook);
 const overviews = new Overviews(at("overviews"), openInBook);
-const reader = new Reader(at("reader"), (end) => {
-  readUpTo(Math.floor((100 * end + 99) / book.characters)); // the most whose limit, rounded down, is no later
-  move({ book: book.id, q: wanted().q, read: Number(read.value) });
+const reader = new Reader(at("reader"), (book, end) => {
+  // The most whose limit, rounded down, is no later.
+  const share = Math.min(100, Math.floor((100 * end + 99) / book.characters));
+  readUpTo(book.id, share);
+  move({ book: scope.id, q: wanted().q, read: scope.isOne ? share : 100 });
 });
 const library = new Library(
   at("library"),
   (id) => go({ book: id }),
-  () => book === null && showStart(),
-  (id) => book?.id === id && go({ book: null }),
+  () => scope === null && showStart(),
+  (id) => scope?.byId.has(id) && go({ book: scope.without(id) }),
 );
 const history = new History(
   at("history"),
@@ -54,18 +66,18 @@ const history = new History(
 
 const conversation = new Conversation();
 const models = new LanguageModels(at("answering"), () => {
-  if (book !== null && wanted().q !== "") attempt(follow);
+  if (scope !== null && wanted().q !== "") attempt(follow);
 });
 
 const errors = new Errors(at("error"), async (error) => {
   at("status").textContent = "";
-  if (error.kind === "unknown-book") {
-    clearBook();
+  if (["unknown-book", "unknown-shelf", "no-book"].includes(error.kind)) {
+    clearScope();
     await library.load().catch(() => {}); // then the list stays as it was
   }
-  if (book === null) showStart();
-  const title = (id) => library.title(id) ?? id;
-  return new Map((error.near ?? []).map((id) => [title(id), () => go({ book: id, q: wanted().q })]));
+  if (scope === null) showStart();
+  const meant = (error.near ?? []).map(error.kind === "unknown-shelf" ? idOfShelf : (id) => id);
+  return new Map(meant.map((id) => [library.title(id) ?? id, () => go({ book: id, q: wanted().q })]));
 });
 const attempt = (action) => errors.attempt(action);
 
@@ -87,17 +99,19 @@ function move(to) {
 async function follow() {
   const to = wanted();
   const { book: id, q } = to;
+  const now = (turn += 1);
   asking?.abort();
-  if (book?.id !== id) clearBook();
+  if (scope?.id !== id) clearScope();
   if (id === null) return showStart();
-  const isNew = book === null;
-  if (isNew) {
+  const isNew = scope === null;
+  if (isNew || !scope.isOne) {
+    clearAnswer();
     at("status").textContent = "Opening the book …";
-    const found = await api.book(id);
-    if (wanted().book !== id) return; // somebody has gone on to another meanwhile
-    showBook(found);
+    const found = await open(id); // several anew each time: which they are is the service's to say
+    if (now !== turn) return; // somebody has gone on meanwhile
+    showScope(found);
   }
-  const share = shareOf(to);
+  const share = scope.isOne ? shareOf(to) : 100;
   correct({ ...to, read: share });
   read.value = share;
   showRead();
@@ -105,17 +119,17 @@ async function follow() {
   showSuggestions();
   if (isNew || q !== asked) question.value = q; // else what is being typed would go with the slider's next move
   asked = q;
-  document.title = q === "" ? `${book.title} · storyqa` : `${q} · ${book.title}`;
+  document.title = q === "" ? `${scope.title} · storyqa` : `${q} · ${scope.title}`;
   clearAnswer();
-  if (to.at !== null) await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
-  else if (q !== "") await askBook(q, share);
+  if (to.at !== null && scope.isOne) await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
+  else if (q !== "") await askScope(q);
   else if (isNew) question.focus();
 }
 
 /** Questions to begin with, which may tell what happens: of the sample, to those who may know all of it. */
 function showSuggestions() {
   const { q } = wanted();
-  at("suggestions").hidden = book === null || book.id !== sample?.about.book_id || q !== "" || read.value !== "100";
+  at("suggestions").hidden = scope === null || scope.id !== sample?.about.book_id || q !== "" || read.value !== "100";
 }
 
 function clearAnswer() {
@@ -125,15 +139,15 @@ function clearAnswer() {
   strip.clear();
 }
 
-/** What was asked of this book, or of all where none is open. */
-const showHistory = () => history.show(book?.id ?? null);
+/** What was asked of this book, or of these, before what was asked of others. */
+const showHistory = () => history.show(scope?.id ?? null);
 
 /** Nothing of a book stays in sight: the next one may be there or not. */
-function clearBook() {
+function clearScope() {
   clearTimeout(settling);
   asking?.abort();
-  if (book !== null) clearAnswer();
-  book = null;
+  if (scope !== null) clearAnswer();
+  scope = null;
   cover.show(null);
   overviews.at(null, 0);
   conversation.clear();
@@ -151,40 +165,45 @@ function showStart() {
   at("book-about").textContent = books === 0 ? "There are no books yet." : `${count(books, "book")} to ask.`;
 }
 
-function showBook(found) {
-  book = found;
+function showScope(found) {
+  scope = found;
   at("start").hidden = true;
   at("ask").hidden = false;
-  memory.remember("book", book.id);
-  at("book-title").textContent = at("book-title").title = book.title;
-  at("book-about").textContent = lengthInWords(book);
-  cover.show(book);
-  strip.showBook(book);
+  memory.remember("book", scope.id);
+  at("book-title").textContent = at("book-title").title = scope.title;
+  at("length").hidden = !scope.isOne;
+  at("book-about").textContent = lengthInWords(scope);
+  cover.show(scope.isOne ? scope.books[0] : null);
+  if (scope.isOne) strip.showBook(scope.books[0]);
+  showTogether(at("together"), scope, (id) => go({ book: id, q: wanted().q }));
+}
+
+/** Opens the books anew: one was replaced, and its length and its chapters are others now. */
+function renew() {
+  scope = null;
+  return attempt(follow);
 }
 
 // Asking.
 
-async function askBook(q, share) {
+async function askScope(q) {
   asking = new AbortController();
   const { signal } = asking;
-  const of = book;
+  const of = scope;
+  const upTo = limits();
   const [into, status] = [answerBox, at("status")];
   into.setAttribute("aria-busy", "true");
   try {
-    const said = models.areAsked ? conversation.before(q, share) : [];
-    const how = { reader: models.chosen, conversation: said, read: share, limit: limit() };
-    const given = { book: of, question: q, ...how, signal, into, strip, status };
-    const answer = await ask({ ...given, onOpen: openInBook });
-    if (answer === null) {
-      book = null; // it was replaced: its length and its chapters are others now
-      await attempt(follow);
-      return;
-    }
+    const said = models.areAsked ? conversation.before(q, upTo) : [];
+    const how = { reader: models.chosen, conversation: said, limits: upTo, onPlaces, onOpen: openInBook };
+    const answer = await ask({ scope: of, question: q, ...how, signal, into, status });
+    if (answer === null) return await renew();
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
-    if (models.areAsked) conversation.add(q, share, answer);
-    memory.rememberAsked({ book: of.id, title: of.title, question: q, read: share, answer: answer.answer });
+    if (models.areAsked) conversation.add(q, upTo, answer);
+    const noted = { book: of.id, title: of.title, question: q, answer: answer.answer };
+    memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
     showHistory();
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -193,16 +212,21 @@ async function askBook(q, share) {
   }
 }
 
+/** Where in a book passages were read is drawn along its length. */
+const onPlaces = (...places) => scope.isOne && strip.showPlaces(...places);
+
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const q = question.value.trim();
-  if (q !== "") go({ book: book.id, q, read: Number(read.value) });
+  if (q !== "") go({ book: scope.id, q, read: Number(read.value) });
 });
 
 // How far one has read.
 
 function showRead() {
+  if (!scope.isOne) return overviews.at(null, 0);
   const share = Number(read.value);
+  const [book] = scope.books;
   const said = readInWords(share, book.chapters, limit());
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
@@ -212,10 +236,10 @@ function showRead() {
 
 let settling = null;
 
-/** One has read up to here: kept, and what may be from further on is gone at once. */
-function readUpTo(share) {
-  memory.rememberRead(book.id, share);
-  read.value = share;
+/** One has read a book up to here: kept, and what may be from further on is gone at once. */
+function readUpTo(id, share) {
+  memory.rememberRead(id, share);
+  if (scope.isOne) read.value = share;
   showRead();
   asking?.abort();
   clearAnswer();
@@ -224,10 +248,10 @@ function readUpTo(share) {
 
 read.addEventListener("input", showRead);
 read.addEventListener("change", () => {
-  readUpTo(Number(read.value));
+  readUpTo(scope.id, Number(read.value));
   clearTimeout(settling);
   settling = setTimeout(
-    () => move({ book: book.id, q: wanted().q, read: Number(read.value) }),
+    () => move({ book: scope.id, q: wanted().q, read: Number(read.value) }),
     SETTLED_MS,
   );
 });
@@ -254,7 +278,7 @@ acceptDrops(library, at("dropping"));
 offerColours(at("theme"));
 offerKey(at("key"));
 showHistory();
-clearBook();
+clearScope();
 
 attempt(async () => {
   await library.load();

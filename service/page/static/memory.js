@@ -23,17 +23,28 @@ export function remember(name, value) {
 
 const isShare = (share) => Number.isInteger(share) && share >= 0 && share <= 100;
 
+/** How much of each book has been read, in percent by id; of those of which somebody has said so. */
+export function shares() {
+  return Object.fromEntries(Object.entries(remembered("read") ?? {}).filter(([, share]) => isShare(share)));
+}
+
 /** How much of a book has been read, in percent; null where nobody has said so. */
-export function readUpTo(book) {
-  const share = remembered("read")?.[book];
-  return isShare(share) ? share : null;
+export const readUpTo = (book) => shares()[book] ?? null;
+
+/** Whether what was answered from `limits`, in percent by book id, may tell what lies ahead by now. */
+export function isFromFurtherOn(limits) {
+  const said = shares();
+  return Object.entries(limits).some(([id, share]) => share > (said[id] ?? 100));
 }
 
 export function rememberRead(book, share) {
   remember("read", { ...remembered("read"), [book]: share });
 }
 
-/** The questions asked, last first: `{book, title, question, read, answer}`. */
+/**
+ * The questions asked, last first: `{book, title, question, read, answer}`; of several books `book` is as what they
+ * were asked, and in place of `read` there are the `limits` of those that passages were read of, in percent by id.
+ */
 export function asked() {
   const list = remembered("asked");
   return Array.isArray(list) ? list : [];

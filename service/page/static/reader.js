@@ -7,7 +7,7 @@ import { chapterAt, percent } from "./words.js";
 const PIECE = 8000; // code points that are fetched at once
 const NEAR = 900; // pixels from an end at which more is fetched
 
-/** One dialog that shows one book at a time; `onReadHere(end)` hears up to which character somebody has read. */
+/** One dialog that shows one book at a time; `onReadHere(book, end)` hears up to which character somebody has read. */
 export class Reader {
   constructor(dialog, onReadHere) {
     this.dialog = dialog;
@@ -23,7 +23,7 @@ export class Reader {
       const end = this.seen("bottom");
       const last = [...this.pages.querySelectorAll("p[data-end]")].at(-1);
       // Behind the last paragraph there may be blank lines.
-      onReadHere(this.last >= this.limit && end === Number(last?.dataset.end) ? this.limit : end);
+      onReadHere(this.book, this.last >= this.limit && end === Number(last?.dataset.end) ? this.limit : end);
       dialog.close();
     });
   }

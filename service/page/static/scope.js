@@ -1,0 +1,107 @@
+// What is asked: one book, or several at once, each as far as it has been read.
+
+import * as api from "./api.js";
+import * as memory from "./memory.js";
+import { Problem } from "./problems.js";
+
+export const EVERY_BOOK = "*";
+const SHELF = "shelf:";
+const MOST_NAMED = 3; // books in a title; of more, the last ones are counted
+
+/** What a shelf is asked by. */
+export const idOfShelf = (name) => `${SHELF}${name}`;
+
+const isOneBook = (id) => id !== EVERY_BOOK && !id.startsWith(SHELF) && !id.includes(",");
+
+/** The character up to which `book` may be shown where `share` percent of it have been read, as the service rounds it. */
+export const limitOf = (book, share) =>
+  share === 100 ? book.characters : Math.floor((share * book.characters) / 100);
+
+/** How `books` are called together. */
+export function titleOf(books) {
+  const shown = books.length > MOST_NAMED ? books.slice(0, MOST_NAMED - 1) : books;
+  const titles = shown.map((book) => book.title);
+  const last = shown.length < books.length ? `${books.length - shown.length} more` : titles.pop();
+  return [titles.join(", "), last].filter(Boolean).join(" and ");
+}
+
+/**
+ * `books` that are asked as `id`, which is a book's, `shelf:NAME`, `*`, or several with commas between them.
+ *
+ * A single book is as GET /books/{id} gives it, of several each is as GET /books does.
+ */
+export class Scope {
+  constructor(id, title, books) {
+    this.id = id;
+    this.title = title;
+    this.books = books;
+    this.isOne = isOneBook(id);
+    this.byId = new Map(books.map((book) => [book.id, book]));
+  }
+
+  /** How many words they have together. */
+  get words() {
+    return this.books.reduce((sum, book) => sum + book.words, 0);
+  }
+
+  /** The chapters of one book; several have none together. */
+  get chapters() {
+    return this.isOne ? this.books[0].chapters : [];
+  }
+
+  /** The book that a place is in. */
+  bookOf(place) {
+    return this.isOne ? this.books[0] : this.byId.get(place.book_id);
+  }
+
+  /** Whether what came is of these books as they were found: else one was replaced, or another was added. */
+  isOf(places, versions) {
+    return this.isOne
+      ? versions.index === this.books[0].version
+      : places.every((place) => this.byId.has(place.book_id));
+  }
+
+  /** How much of each book has been read, in percent by id, as was said last. */
+  limits() {
+    const said = memory.shares();
+    return Object.fromEntries(this.books.map(({ id }) => [id, said[id] ?? 100]));
+  }
+
+  /** What the history needs to tell later whether an answer from `passages` and up to `limits` may be seen. */
+  readOf(passages, limits) {
+    if (this.isOne) return { read: limits[this.id] };
+    return { limits: Object.fromEntries(passages.map(({ book_id }) => [book_id, limits[book_id]])) };
+  }
+
+  /** As what the others are asked once the book `id` is gone; null where there are none. */
+  without(id) {
+    const others = this.books.map((book) => book.id).filter((one) => one !== id);
+    return others.length === 0 ? null : this.id.includes(",") ? others.join(",") : this.id;
+  }
+
+  /** What a question to these books says of them; `limits` as above. */
+  asked(limits) {
+    const limited = Object.entries(limits)
+      .filter(([, share]) => share !== 100)
+      .map(([id, share]) => [id, `${share}%`]);
+    const book_id = this.id.includes(",") ? this.books.map((book) => book.id) : this.id;
+    if (limited.length === 0) return { book_id };
+    return { book_id, before: this.isOne ? limited[0][1] : Object.fromEntries(limited) };
+  }
+}
+
+/** Resolves to the scope `id`, of books as they are now. */
+export async function open(id) {
+  if (isOneBook(id)) {
+    const book = await api.book(id);
+    return new Scope(id, book.title, [book]);
+  }
+  const shelf = id.startsWith(SHELF) ? await api.shelf(id.slice(SHELF.length)) : null;
+  const there = new Map((await api.books()).map((book) => [book.id, book]));
+  const wanted = shelf?.books ?? (id === EVERY_BOOK ? [...there.keys()] : id.split(",").filter(Boolean));
+  const books = [...new Set(wanted)].filter((one) => there.has(one)).map((one) => there.get(one));
+  if (books.length === 0) throw new Problem(404, "There is no book here to ask.", "no-book");
+  // A shelf may name books that are gone; who has named them one by one is to know of it.
+  if (shelf === null && books.length < new Set(wanted).size) await api.book(wanted.find((one) => !there.has(one)));
+  return new Scope(id, shelf?.title ?? (id === EVERY_BOOK ? "All books" : titleOf(books)), books);
+}
