@@ -41,10 +41,8 @@ def places(cited: CitedAnswer) -> list[Evidence]:
     ]
 
 
-every_retriever = pytest.mark.parametrize(
-    "retriever",
-    [pytest.param(name, marks=[pytest.mark.large] * (name == LARGE_RERANK)) for name in RETRIEVERS],
-)
+# The large one is the same but for its weights: test_retrieval has both.
+every_retriever = pytest.mark.parametrize("retriever", [name for name in RETRIEVERS if name != LARGE_RERANK])
 
 
 def untimed(cited: CitedAnswer) -> CitedAnswer:

@@ -20,7 +20,7 @@ from readers.reading import Reading
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.large
 
-SHOWN = [question for question in sample_questions() if question.demo]
+SHOWN = [question for question in sample_questions() if question.demo][:2]
 
 
 def test_the_sample_story_is_answered_and_cited_by_default_where_the_backbone_is(tmp_path: Path) -> None:
@@ -41,15 +41,13 @@ def test_the_sample_story_is_answered_and_cited_by_default_where_the_backbone_is
 
     storyqa("index", str(sample_story()))
     text = sample_story().read_text(encoding="utf-8")
-    right = 0
     for question in SHOWN:
         answer = json.loads(storyqa("ask", sample_story().stem, question.question, "--json"))
         assert answer["versions"]["reader"].startswith("auto:large@")
         assert answer["versions"]["retriever"] == "rerank-large"
         evidence = answer["evidence"]
         assert evidence is None or text[evidence["start"] : evidence["end"]] == evidence["text"]
-        right += rouge_l(answer["answer"], question.answers) >= 0.5
-    assert right >= len(SHOWN) - 1
+        assert rouge_l(answer["answer"], question.answers) >= 0.5
 
 
 def test_the_readers_say_which_weights_they_have() -> None:
