@@ -19,7 +19,9 @@ def weights_folder(room: Literal["encoders", "readers"], named: str | None) -> P
 
     A folder of that name is reached as ``./large``.
     """
-    shipped = Path(str(files(f"{room}.weights")))
+    # Whole names, for in a wheel the rooms are parts of one package, and names are written anew.
+    package = {"encoders": "encoders.weights", "readers": "readers.weights"}[room]
+    shipped = Path(str(files(package)))
     if named is None:
         return shipped
     return shipped / LARGE if named == LARGE else Path(named)
