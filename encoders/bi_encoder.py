@@ -143,7 +143,7 @@ def load_encoder(name: str = STORY) -> Encoder:
             name, base.sha256, load_backbone(backbone=base), load_tokenizer(base), LONGEST
         )
     if name == STORY:
-        return _trained(name, weights_folder("encoders", None) / WEIGHTS)
+        return _trained(name, weights_folder("encoders.weights", None) / WEIGHTS)
     folder = Path(name)
     if not folder.is_dir():
         raise ModelError(

@@ -171,5 +171,5 @@ def load_crossencoder(folder: str | None = None) -> CrossEncoder:
 
 @lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
 def _load(folder: str | None) -> CrossEncoder:
-    path = weights_folder("encoders", folder) / WEIGHTS
+    path = weights_folder("encoders.weights", folder) / WEIGHTS
     return CrossEncoder(load_weights(path), file_hash(path)[:12])

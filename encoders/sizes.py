@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
 
 from encoders.backbone import MPNET
 from encoders.errors import ModelError
@@ -14,13 +13,11 @@ LARGE = "large"  # beside MPNET: better answers for several times the work
 VARIABLE = "STORYQA_SIZE"
 
 
-def weights_folder(room: Literal["encoders", "readers"], named: str | None) -> Path:
-    """Where a room's weights are: the shipped ones of either size, ``named`` None or ``LARGE``, or a folder.
+def weights_folder(package: str, named: str | None) -> Path:
+    """Where weights are: the ``package``'s, of either size, ``named`` None or ``LARGE``, or a folder.
 
     A folder of that name is reached as ``./large``.
     """
-    # Whole names, for in a wheel the rooms are parts of one package, and names are written anew.
-    package = {"encoders": "encoders.weights", "readers": "readers.weights"}[room]
     shipped = Path(str(files(package)))
     if named is None:
         return shipped

@@ -45,4 +45,4 @@ def retriever_version(name: str) -> str | None:
 
 
 def _weights(name: str, size: str | None = None) -> str:
-    return file_hash(weights_folder("encoders", size) / name)[:12]
+    return file_hash(weights_folder("encoders.weights", size) / name)[:12]

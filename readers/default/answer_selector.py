@@ -101,7 +101,7 @@ def load_selectors(folder: str | None = None) -> Mapping[str, AnswerSelector]:
 
     Raises ModelError where they cannot be read.
     """
-    path = weights_folder("readers", folder) / WEIGHTS
+    path = weights_folder("readers.weights", folder) / WEIGHTS
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return {

@@ -41,7 +41,7 @@ def decoder_tensors(weights: Weights) -> dict[str, torch.Tensor]:
 
 def shipped_decoder() -> Path:
     """The file of the decoder that reads the small encoder's states."""
-    return weights_folder("readers", None) / WEIGHTS
+    return weights_folder("readers.weights", None) / WEIGHTS
 
 
 def decoder_of(weights: Weights) -> PointerDecoder:

@@ -76,10 +76,10 @@ class GenerateReader(Ranker):
         """
         from readers.default.decoder_weights import WEIGHTS, decoder_of
 
-        path = weights_folder("readers", argument) / WEIGHTS
+        path = weights_folder("readers.weights", argument) / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train generate")
-        own = (weights_folder("encoders", argument) / ENCODER_WEIGHTS).is_file()
+        own = (weights_folder("encoders.weights", argument) / ENCODER_WEIGHTS).is_file()
         encoder = load_crossencoder(argument if own else None)
         weights = load_weights(path)
         if weights.backbone != encoder.base:

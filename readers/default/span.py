@@ -42,7 +42,7 @@ class SpanReader(Ranker):
         That is a folder in which ``storyqa train span`` left its weights, or the folder or hub name
         of a Hugging Face model. Raises ModelError where there is none or it answers no questions.
         """
-        if argument in (None, LARGE) or (weights_folder("encoders", argument) / WEIGHTS).is_file():
+        if argument in (None, LARGE) or (weights_folder("encoders.weights", argument) / WEIGHTS).is_file():
             encoder = load_crossencoder(argument)
             return cls(encoder, encoder.version)
         from readers.external.huggingface.question_answering import QuestionAnsweringEncoder
