@@ -45,7 +45,7 @@ lint: $(VENV)/.installed-dev
 check: lint test
 
 bench: $(VENV)/.installed-dev $(PEERS)/.installed
-	$(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
+	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
 
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py

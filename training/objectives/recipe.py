@@ -7,13 +7,13 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from encoders.device import pick_device
+from encoders.sizes import weights_folder
 from text.registry import import_object
 from training.invocation import Invocation
 from training.trainer import Paused, RunExists
@@ -145,7 +145,7 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
 def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
     """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up."""
     given: dict[str, Path] = {option: run.out / name for option, name in step.folders.items()}
-    given |= dict.fromkeys(step.shipped, Path(str(files("encoders.weights"))))
+    given |= dict.fromkeys(step.shipped, weights_folder("encoders.weights", None))
     settings = []
     if step.settings_class is not None:
         settings.append(import_object(step.settings_class)(**step.options(pick_device().type == "cuda")))
