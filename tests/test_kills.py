@@ -37,6 +37,8 @@ MOMENTS = (
     *("terms.npy", "postings.npy", "vectors.faiss", "manifest.json"),
 )
 PATIENCE_S = 300
+# The last files are there for moments only: a build that ended before it was caught is begun again.
+TRIES = 20
 
 
 def until(reached: object) -> None:
@@ -44,7 +46,7 @@ def until(reached: object) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not reached():
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.002)
 
 
 def is_written(store: IndexStore, book_id: str, file: str) -> bool:
@@ -73,17 +75,21 @@ def test_indexing_by_the_command_line(tiny_bert: Path, tmp_path: Path) -> None:
     source.write_text(new)
     command = [sys.executable, "-c", "from service.cli import main; main()", "index", str(source)]
     command += ["--id", "tale", "--force", "--encoder", str(tiny_bert), "--store", str(store.root)]
-    killed = 0
     for moment in MOMENTS:
-        before = store.current("tale")
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-            until(lambda: is_written(store, "tale", moment) or run.poll() is not None)  # noqa: B023
-            run.kill()
-        killed += run.returncode == -signal.SIGKILL
-        assert store.verify("tale") == []
-        assert (store.current("tale") == before) == (store.open("tale").book.text == old.text)
-        assert store.manifest("well") == other.manifest
-    assert killed == len(MOMENTS)
+        for _ in range(TRIES):
+            before = store.current("tale")
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+                until(lambda: is_written(store, "tale", moment) or run.poll() is not None)  # noqa: B023
+                run.kill()
+            assert store.verify("tale") == []
+            assert (store.current("tale") == before) == (store.open("tale").book.text == old.text)
+            assert store.manifest("well") == other.manifest
+            if store.current("tale") == before:
+                assert run.returncode == -signal.SIGKILL
+                break
+            build_book(old, BuildSettings(encoder=str(tiny_bert)), store)
+        else:
+            pytest.fail(f"{TRIES} builds were all done before {moment} was seen")
     assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
     assert store.open("tale").book.text == new
     assert_only_builds_that_serve(store)
