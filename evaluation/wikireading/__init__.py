@@ -1,0 +1,1 @@
+"""Documents and their properties, as of WikiReading: read, made and counted."""
