@@ -10,6 +10,7 @@ import json
 import lzma
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,8 +18,8 @@ from evaluation.benchmarks.files import DataError, choose, plain, require
 
 SPLITS = ("validation", "test", "train")
 LAYOUT = (
-    "SPLIT.jsonl or SPLIT.jsonl.xz, a line {key, document, property, answers} each, for train, validation and "
-    "test; or the official shards, SPLIT*.json, lines with string_sequence"
+    "SPLIT.jsonl or SPLIT.jsonl.xz, lines {key, document, property, answers}, for train, validation and test; "
+    "or the official shards, SPLIT*.json, lines with string_sequence"
 )
 # What stands before a token, by its break level in the official files.
 _BREAKS = {0: "", 1: " ", 2: "\n", 3: " ", 4: "\n\n"}
@@ -56,7 +57,7 @@ def read_instances(folder: Path, split: str) -> Iterator[Instance]:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not empty, with their numbers; raises ``DataError`` for unreadable ones."""
+    """The lines of a file that are not empty, numbered; raises ``DataError`` where it is unreadable."""
     try:
         with _open(path) as file:
             for number, line in enumerate(file, 1):
@@ -109,7 +110,7 @@ def _official(found: Mapping[str, Any], place: str) -> Instance:
     separators = [_BREAKS.get(level, " ") for level in levels] or [" "] * len(words)
     document = plain("".join(f"{before}{word}" for before, word in zip(separators, words, strict=True)))
     breaks = [0, *sorted(found.get("answer_breaks") or []), len(answered)]
-    parts = [" ".join(answered[start:end]) for start, end in zip(breaks, breaks[1:], strict=False)]
+    parts = [" ".join(answered[start:end]) for start, end in pairwise(breaks)]
     raw = found.get("raw_answers") or []
     raw = [raw] if isinstance(raw, str) else raw
     answers = _values(raw if len(raw) == len(parts) else parts, place)
