@@ -48,6 +48,15 @@ _NARRATIVEQA = "Kočiský et al. 2018"
 _CNN = "Hermann et al. 2015"
 _CBT = "Hill et al. 2016"
 _BABI = "Weston et al. 2015"
+_WIKIREADING = "Hewlett et al. 2016"
+
+
+def _property(name: str, where: str, does: str, section: str, shipped: bool = False) -> ReaderSpec:
+    """A reader of WikiReading's: asked with a property, such as "place of birth", it says the value."""
+    forms = ((name,) if shipped else ()) + (f"{name}:DIR",)
+    where = f"readers.neural.{where}"
+    return ReaderSpec(name, where, does, _WIKIREADING, section, forms=forms, shipped=shipped, trained=True)
+
 
 READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
@@ -394,6 +403,24 @@ READERS: dict[str, ReaderSpec] = by_name(
         forms=("babi-lstm:DIR",),
         trained=True,
         any_kind=True,
+    ),
+    _property(
+        "rnn-labeler",
+        "rnn_labeler:RnnLabelerReader",
+        "the value of the property that is asked, a run of words that a recurrent network labels",
+        "4.3",
+    ),
+    _property(
+        "wr-seq2seq",
+        "property_seq2seq:PropertySeq2SeqReader",
+        "the value of the property that is asked, written word by word",
+        "4.4",
+    ),
+    _property(
+        "wr-placeholder",
+        "property_seq2seq:PlaceholderReader",
+        "as `wr-seq2seq`, with unknown words copied from the document",
+        "4.4.1",
     ),
 )
 DEFAULT_READER = "auto"

@@ -39,6 +39,9 @@ ClozeData = Annotated[
     typer.Option(help="The folder of the data set, in its publisher's layout, or with books: as evaluate."),
 ]
 BabiData = Annotated[list[Path], typer.Option(help="The folder with bAbI's files of the train split.")]
+PropertyData = Annotated[
+    list[Path], typer.Option(help="The folder with WikiReading, its official shards or a set made like it.")
+]
 Out = Annotated[Path, typer.Option(help="The folder for checkpoint, log.jsonl, its curve and the weights.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
@@ -90,6 +93,8 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
 def _data_option(spec: ObjectiveSpec) -> object:
     if spec.babi:
         return BabiData
+    if spec.properties:
+        return PropertyData
     return ClozeData if spec.cloze else OfficialData if spec.official else Data
 
 

@@ -170,6 +170,24 @@ def write_cloze_card(weights: Path, what: str, trained_on: str, chosen: str, mad
     )
 
 
+def write_property_card(weights: Path, what: str, trained_on: str, chosen: str, made: Provenance) -> None:
+    """As ``write_neural_card``, for a system of WikiReading."""
+    weights.with_suffix(".md").write_text(
+        f"""# {weights.name}
+
+{what} Hewlett et al. 2016, section 4.
+
+- **Trained on** {trained_on}. No validation or test split was used.
+- **Data**:
+{made.data_lines()}
+- **Chosen** by {chosen}
+- **Licence**: Apache-2.0
+{made.closing_lines(weights)}
+""",
+        encoding="utf-8",
+    )
+
+
 def summarise_data(data: Mapping[str, tuple[int, int]], articles: int) -> str:
     """Such as ``FairytaleQA train (7,542 questions), SQuAD v1.1 train (20,000 questions an epoch)``."""
     parts = []

@@ -18,8 +18,8 @@ from evaluation.benchmarks.files import DataError, choose, plain, require
 
 SPLITS = ("validation", "test", "train")
 LAYOUT = (
-    "SPLIT.jsonl or SPLIT.jsonl.xz, lines {key, document, property, answers}, for train, validation and test; "
-    "or the official shards, SPLIT*.json, lines with string_sequence"
+    "SPLIT.jsonl or SPLIT.jsonl.xz, lines {key, document, property, answers}, for train, validation and "
+    "test; or the official shards, SPLIT*.json, lines with string_sequence"
 )
 # What stands before a token, by its break level in the official files.
 _BREAKS = {0: "", 1: " ", 2: "\n", 3: " ", 4: "\n\n"}

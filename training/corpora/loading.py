@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
-from training.corpora import cloze, cloze_documents, fairytaleqa, mctest, narrativeqa, squad
+from training.corpora import (
+    cloze,
+    cloze_documents,
+    fairytaleqa,
+    mctest,
+    narrativeqa,
+    squad,
+    wikireading,
+)
 from training.corpora.corpus import Corpus, Document, NoTrainingData
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
@@ -20,6 +28,7 @@ SOURCES = {
     **mctest.SOURCES,
     **cloze.SOURCES,
     **cloze_documents.SOURCES,
+    **wikireading.SOURCES,
 }
 
 

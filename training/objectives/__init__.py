@@ -15,8 +15,8 @@ class ObjectiveSpec(Spec):
     it has besides; ``settings`` the dataclass that makes the command's other options, None for a fit that
     has none. ``model`` is what a card says of the model, and ``used_as`` where the weights go.
     ``official`` models learn NarrativeQA's own training split, the others half A of its valid; ``cloze`` ones
-    the train split of a cloze data set, ``babi`` ones that of bAbI. One that ``resumes`` can be stopped, and
-    gone on with.
+    the train split of a cloze data set, ``babi`` ones that of bAbI, ``properties`` ones that of
+    WikiReading. One that ``resumes`` can be stopped, and gone on with.
     """
 
     settings: str | None = None
@@ -25,11 +25,26 @@ class ObjectiveSpec(Spec):
     official: bool = False
     cloze: bool = False
     babi: bool = False
+    properties: bool = False
     resumes: bool = True
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
 _HERE = "training.objectives"
+
+
+def _property(name: str, where: str, does: str, section: str) -> ObjectiveSpec:
+    return ObjectiveSpec(
+        name,
+        f"{_HERE}.{where}",
+        f"Train a system of the WikiReading paper: {does}.",
+        "Hewlett et al. 2016",
+        section,
+        settings=f"{_HERE}.property_settings:PropertySettings",
+        used_as=f"--reader {name}:DIR",
+        properties=True,
+    )
+
 
 OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
     ObjectiveSpec(
@@ -136,6 +151,14 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         settings=f"{_HERE}.babi:BabiSettings",
         used_as="--reader SYSTEM:DIR/qaN, as in memnn:DIR/qa1@am,ng,nl",
         babi=True,
+    ),
+    _property("rnn-labeler", "rnn_labeler:train", "which words of the document are a value", "4.3"),
+    _property("wr-seq2seq", "property_seq2seq:train_words", "values written word by word", "4.4"),
+    _property(
+        "wr-placeholder",
+        "property_seq2seq:train_placeholder",
+        "values written word by word, unknown ones copied",
+        "4.4.1",
     ),
     ObjectiveSpec(
         "judge",

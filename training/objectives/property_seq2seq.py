@@ -1,0 +1,91 @@
+"""Training of ``wr-seq2seq`` and ``wr-placeholder``: the likelihood of a value, Hewlett et al. 2016, 4.4."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from readers.neural.layers import pad_sequences
+from readers.neural.property_example import PropertyExample, encode_property, spelled
+from readers.neural.property_seq2seq import (
+    LONGEST,
+    PlaceholderReader,
+    PropertySeq2Seq,
+    PropertySeq2SeqReader,
+    numbered,
+)
+from readers.neural.vocabulary import BEGIN, END, Vocabulary
+from training.corpora.wikireading import PropertyCorpus
+from training.export import Trained
+from training.invocation import Invocation
+from training.objectives.property_settings import PropertyNetwork, PropertySettings
+from training.objectives.property_values import learn_words, train_property
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """An example and the words of each of its values."""
+
+    example: PropertyExample
+    values: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.example.words)
+
+
+class Seq2SeqObjective:
+    """-log p of the words of a value and its end; of several values one is drawn each time."""
+
+    def __init__(self, reader: type[PropertySeq2SeqReader]) -> None:
+        self.reader = reader
+        self.network = PropertyNetwork(sizes={"attention": 1})
+
+    def vocabulary(self, corpus: PropertyCorpus, words: int) -> Vocabulary:
+        """See ``Objective.vocabulary``."""
+        return learn_words(corpus, words, with_answers=True)
+
+    def sizes(self, network: PropertyNetwork, vocabulary: Vocabulary) -> dict[str, int]:
+        """See ``Objective.sizes``."""
+        return {"d": network.width, "hidden": network.hidden or network.width, **network.sizes}
+
+    def examples(self, corpus: PropertyCorpus, vocabulary: Vocabulary) -> list[Valued]:
+        """See ``Objective.examples``."""
+        found = []
+        for one in corpus.train:
+            example = encode_property(one.property, one.document)
+            values = [words[:LONGEST] for words in map(spelled, one.answers) if words]
+            if example.words and values:
+                found.append(Valued(example, values))
+        return found
+
+    def loss(
+        self, net: PropertySeq2Seq, batch: Sequence[Valued], vocabulary: Vocabulary, rng: random.Random
+    ) -> torch.Tensor:
+        """See ``Objective.loss``: the mean over all words that are written."""
+        device = net.b.device
+        drawn = rng if self.reader.placeholders else None
+        seen = [numbered(one.example, vocabulary, drawn) for one in batch]
+        targets = [
+            [*ids.target(rng.choice(one.values), one.example, vocabulary), END]
+            for ids, one in zip(seen, batch, strict=True)
+        ]
+        memory = net.encode(*pad_sequences([one.ids for one in seen], device))
+        before, _ = pad_sequences([[BEGIN, *target[:-1]] for target in targets], device)
+        logits, _ = net(before, memory.last[None].contiguous(), memory)
+        written = [row[: len(target)] for row, target in zip(logits, targets, strict=True)]
+        wanted = torch.tensor([id for target in targets for id in target], device=device)
+        return cross_entropy(torch.cat(written), wanted)
+
+
+def train_words(run: Invocation, settings: PropertySettings) -> Trained:
+    """See ``storyqa train wr-seq2seq``."""
+    return train_property(Seq2SeqObjective(PropertySeq2SeqReader), run, settings)
+
+
+def train_placeholder(run: Invocation, settings: PropertySettings) -> Trained:
+    """See ``storyqa train wr-placeholder``."""
+    return train_property(Seq2SeqObjective(PlaceholderReader), run, settings)

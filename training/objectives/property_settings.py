@@ -1,0 +1,89 @@
+"""The settings of the trainers of WikiReading's systems, and what each system has where they say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import typer
+
+from training.objectives.options import Seed
+
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
+Count = Annotated[int | None, typer.Option(min=1, help="The first instances alone.", show_default=False)]
+Words = Annotated[int | None, typer.Option(min=1, help="The most frequent words.", show_default=False)]
+Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
+Hidden = Annotated[int | None, typer.Option(min=1, help="Of the recurrent layers.", show_default=False)]
+Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
+Clip = Annotated[float | None, typer.Option(min=0.0, help="Longest gradient.", show_default=False)]
+Batch = Annotated[int | None, typer.Option(min=1, help="Instances of a batch.", show_default=False)]
+Dropout = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
+]
+Paper = Annotated[bool, typer.Option("--paper", help="The sizes of the paper, for a card and its data.")]
+Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyNetwork:
+    """How a system is trained unless the command line says otherwise; ``paper`` has the paper's sizes.
+
+    ``batch`` is in instances, ``clip`` the longest that all gradients together may be, and ``sizes`` are
+    keywords that the net is made with besides.
+    """
+
+    words: int = 20_000
+    width: int = 128
+    hidden: int | None = 128
+    epochs: int = 10
+    batch: int = 64
+    rate: float = 2e-3
+    clip: float = 1.0
+    dropout: float = 0.3
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def paper(self) -> PropertyNetwork:
+        """Hewlett et al. 2016, section 5: 100,000 words, vectors of 300, GRUs of 1,024, batches of 128."""
+        hidden = None if self.hidden is None else 1_024
+        return replace(self, words=100_000, width=300, hidden=hidden, batch=128)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertySettings:
+    """What a run depends on, beside its data; None is what the system has by itself.
+
+    ``chunk`` examples lie between two points at which the run can stop.
+    """
+
+    seed: Seed = 13
+    epochs: Epochs = None
+    count: Count = None
+    words: Words = None
+    width: Width = None
+    hidden: Hidden = None
+    rate: Rate = None
+    clip: Clip = None
+    batch: Batch = None
+    dropout: Dropout = None
+    paper: Paper = False
+    int8: Int8 = False
+    chunk: int = 4_096
+
+
+def resolved(settings: PropertySettings, network: PropertyNetwork) -> PropertyNetwork:
+    """The network with what the settings say."""
+    base = network.paper if settings.paper else network
+    return replace(
+        base,
+        words=settings.words or base.words,
+        width=settings.width or base.width,
+        hidden=(settings.hidden or base.hidden) if base.hidden else None,
+        epochs=settings.epochs or base.epochs,
+        batch=settings.batch or base.batch,
+        rate=settings.rate or base.rate,
+        clip=settings.clip or base.clip,
+        dropout=base.dropout if settings.dropout is None else settings.dropout,
+    )
