@@ -404,6 +404,16 @@ READERS: dict[str, ReaderSpec] = by_name(
         trained=True,
         any_kind=True,
     ),
+    *(
+        _property(name, where, f"one of the values that it was trained on, by {what}", "4.2")
+        for name, where, what in (
+            ("wr-bow", "value_bags:WordSetsReader", "logistic regression on the words"),
+            ("wr-average", "value_bags:AveragesReader", "averaged word vectors"),
+            ("wr-lstm", "value_recurrent:LstmReaderOfValues", "an LSTM over property and document"),
+            ("wr-attentive", "value_recurrent:AttentiveReaderOfValues", "attention to the document's words"),
+            ("wr-memory", "value_memory:SentenceMemoriesReader", "attention to the document's sentences"),
+        )
+    ),
     _property(
         "rnn-labeler",
         "rnn_labeler:RnnLabelerReader",

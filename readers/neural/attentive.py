@@ -16,9 +16,13 @@ class Attentive(Module):
     m(t) = tanh(W_ym y_d(t) + W_um u)
     s(t) = softmax(w_ms . m(t)),  r = sum of s(t) y_d(t)
     g = tanh(W_rg r + W_ug u)
+
+    Its logits W g are of words, or of ``outputs`` of another kind (Hewlett et al. 2016, section 4.2).
     """
 
-    def __init__(self, words: int, d: int, hidden: int, dropout: float = 0.2) -> None:
+    def __init__(
+        self, words: int, d: int, hidden: int, dropout: float = 0.2, outputs: int | None = None
+    ) -> None:
         super().__init__()
         width = 2 * hidden
         self.words = WordEmbedding(words, d, dropout, std=1.0)
@@ -26,7 +30,7 @@ class Attentive(Module):
         self.w_ym, self.w_um = Linear(width, width, bias=False), Linear(width, width, bias=False)
         self.w_ms = Linear(width, 1, bias=False)
         self.w_rg, self.w_ug = Linear(width, width, bias=False), Linear(width, width, bias=False)
-        self.w = Linear(width, words, bias=False)
+        self.w = Linear(width, outputs or words, bias=False)
         self.dropout = Dropout(dropout)
 
     def forward(self, batch: DocumentBatch) -> tuple[torch.Tensor, torch.Tensor | None]:

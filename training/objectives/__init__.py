@@ -152,6 +152,11 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         used_as="--reader SYSTEM:DIR/qaN, as in memnn:DIR/qa1@am,ng,nl",
         babi=True,
     ),
+    _property("wr-bow", "value_classifiers:train_bow", "logistic regression on two sets of words", "4.2"),
+    _property("wr-average", "value_classifiers:train_average", "averaged word vectors", "4.2"),
+    _property("wr-lstm", "value_classifiers:train_lstm", "an LSTM over property and document", "4.2"),
+    _property("wr-attentive", "value_classifiers:train_attentive", "the Attentive Reader", "4.2"),
+    _property("wr-memory", "value_classifiers:train_memory", "a memory network of sentences", "4.2"),
     _property("rnn-labeler", "rnn_labeler:train", "which words of the document are a value", "4.3"),
     _property("wr-seq2seq", "property_seq2seq:train_words", "values written word by word", "4.4"),
     _property(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ from training.corpora.wikireading import PropertyCorpus
 from training.export import Trained
 from training.invocation import Invocation
 from training.objectives.property_settings import PropertyNetwork, PropertySettings
-from training.objectives.property_values import learn_words, train_property
+from training.objectives.property_values import Moment, learn_words, train_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,9 @@ class Seq2SeqObjective:
         """See ``Objective.vocabulary``."""
         return learn_words(corpus, words, with_answers=True)
 
-    def sizes(self, network: PropertyNetwork, vocabulary: Vocabulary) -> dict[str, int]:
+    def sizes(
+        self, network: PropertyNetwork, corpus: PropertyCorpus, vocabulary: Vocabulary
+    ) -> dict[str, int]:
         """See ``Objective.sizes``."""
         return {"d": network.width, "hidden": network.hidden or network.width, **network.sizes}
 
@@ -63,14 +64,14 @@ class Seq2SeqObjective:
         return found
 
     def loss(
-        self, net: PropertySeq2Seq, batch: Sequence[Valued], vocabulary: Vocabulary, rng: random.Random
+        self, net: PropertySeq2Seq, batch: Sequence[Valued], vocabulary: Vocabulary, moment: Moment
     ) -> torch.Tensor:
         """See ``Objective.loss``: the mean over all words that are written."""
         device = net.b.device
-        drawn = rng if self.reader.placeholders else None
+        drawn = moment.rng if self.reader.placeholders else None
         seen = [numbered(one.example, vocabulary, drawn) for one in batch]
         targets = [
-            [*ids.target(rng.choice(one.values), one.example, vocabulary), END]
+            [*ids.target(moment.rng.choice(one.values), one.example, vocabulary), END]
             for ids, one in zip(seen, batch, strict=True)
         ]
         memory = net.encode(*pad_sequences([one.ids for one in seen], device))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Protocol
 
@@ -27,6 +27,14 @@ from training.objectives.property_settings import PropertyNetwork, PropertySetti
 from training.trainer import Optimisation, Trainer
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where in a run a batch is: ``done`` is the share of the run before it, and ``rng`` its own chance."""
+
+    done: float
+    rng: random.Random
+
+
 class Objective(Protocol):
     """What one kind of network learns of the data, and its loss."""
 
@@ -44,7 +52,9 @@ class Objective(Protocol):
         """What it knows of the words, and the values if it chooses among some."""
         ...
 
-    def sizes(self, network: PropertyNetwork, vocabulary: Vocabulary) -> dict[str, int]:
+    def sizes(
+        self, network: PropertyNetwork, corpus: PropertyCorpus, vocabulary: Vocabulary
+    ) -> dict[str, int]:
         """The keywords that the net is made with."""
         ...
 
@@ -52,9 +62,7 @@ class Objective(Protocol):
         """All that is learnt from, encoded, each with a length of ``len``."""
         ...
 
-    def loss(
-        self, net: Any, batch: Sequence[Any], vocabulary: Vocabulary, rng: random.Random
-    ) -> torch.Tensor:
+    def loss(self, net: Any, batch: Sequence[Any], vocabulary: Vocabulary, moment: Moment) -> torch.Tensor:
         """The mean loss of some of the examples, a scalar."""
         ...
 
@@ -79,7 +87,7 @@ class PropertyTask:
         self.vocabulary = objective.vocabulary(corpus, network.words)
         self._examples = objective.examples(corpus, self.vocabulary)
         torch.manual_seed(settings.seed)
-        self._sizes = objective.sizes(network, self.vocabulary)
+        self._sizes = objective.sizes(network, corpus, self.vocabulary)
         self.model = objective.reader.net(len(self.vocabulary), self._sizes).to(self.device)
         for module in self.model.modules():
             if isinstance(module, torch.nn.Dropout):
@@ -91,7 +99,7 @@ class PropertyTask:
         """See ``Task.groups``."""
         return [(list(self.model.parameters()), self.network.rate)]
 
-    def batches(self, chunk: int) -> Iterator[tuple[list[Any], random.Random]]:
+    def batches(self, chunk: int) -> Iterator[tuple[list[Any], Moment]]:
         """See ``Task.batches``: examples of about one length, each batch with its own chance."""
         epoch, part = divmod(chunk, self._chunks_an_epoch)
         seed = self.settings["seed"]
@@ -106,17 +114,19 @@ class PropertyTask:
         found = list(iter(lambda: list(islice(rest, self.network.batch)), []))
         rng.shuffle(found)
         for members in found:
-            yield [self._examples[i] for i in members], random.Random(rng.random())
+            yield (
+                [self._examples[i] for i in members],
+                Moment(chunk / self.chunks, random.Random(rng.random())),
+            )
 
-    def losses(self, batch: tuple[list[Any], random.Random]) -> Mapping[str, torch.Tensor]:
+    def losses(self, batch: tuple[list[Any], Moment]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         self.model.train()
-        examples, rng = batch
+        examples, moment = batch
         # As in ``NeuralTask``: on a CPU bf16 gains nothing in products as small as these.
         with torch.autocast("cpu", enabled=False):
-            return {
-                self.objective.reader.name: self.objective.loss(self.model, examples, self.vocabulary, rng)
-            }
+            loss = self.objective.loss(self.model, examples, self.vocabulary, moment)
+        return {self.objective.reader.name: loss}
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``: mean F1 on the documents held out."""

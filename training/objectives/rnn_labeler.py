@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from training.corpora.wikireading import PropertyCorpus
 from training.export import Trained
 from training.invocation import Invocation
 from training.objectives.property_settings import PropertyNetwork, PropertySettings
-from training.objectives.property_values import learn_words, train_property
+from training.objectives.property_values import Moment, learn_words, train_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,9 @@ class LabelerObjective:
         """See ``Objective.vocabulary``."""
         return learn_words(corpus, words, with_answers=False)
 
-    def sizes(self, network: PropertyNetwork, vocabulary: Vocabulary) -> dict[str, int]:
+    def sizes(
+        self, network: PropertyNetwork, corpus: PropertyCorpus, vocabulary: Vocabulary
+    ) -> dict[str, int]:
         """See ``Objective.sizes``."""
         return {"d": network.width, "hidden": network.hidden or network.width, **network.sizes}
 
@@ -60,7 +61,7 @@ class LabelerObjective:
         return found
 
     def loss(
-        self, net: RnnLabeler, batch: Sequence[Labelled], vocabulary: Vocabulary, rng: random.Random
+        self, net: RnnLabeler, batch: Sequence[Labelled], vocabulary: Vocabulary, moment: Moment
     ) -> torch.Tensor:
         """See ``Objective.loss``: the mean over all words."""
         device = net.v.weight.device

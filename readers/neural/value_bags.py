@@ -1,0 +1,139 @@
+"""The readers ``wr-bow``, ``wr-average`` and ``wr-paragraph``: a document as a bag of its words.
+
+Hewlett et al. 2016, section 4.2.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import Dropout, Embedding, Linear, Module, Parameter
+from torch.nn.functional import embedding_bag, log_softmax
+
+from readers.neural.document_reader import DocumentBatch
+from readers.neural.layers import WordEmbedding, sequence_mask
+from readers.neural.value_classifier import ValueClassifierReader
+
+STEPS, STEP = 30, 4.0  # of the search for a paragraph's vector
+SHORTER = 1e-3  # what the square of a vector's length costs beside a word's log-probability
+
+
+def word_set(ids: torch.Tensor, lengths: torch.Tensor, words: int) -> torch.Tensor:
+    """(rows, words): 1 for each of the first ``words`` ids that a row has."""
+    found = torch.zeros(len(ids), words + 1, device=ids.device)
+    known = ids.masked_fill(~sequence_mask(lengths, ids.shape[1]) | (ids >= words), words)
+    return found.scatter_(1, known, 1.0)[:, :words]
+
+
+class WordSets(Module):
+    """Logistic regression: log p(i) is linear in which words the document has, and which the property.
+
+    Of the document the ``read`` most frequent words count.
+    """
+
+    def __init__(self, words: int, values: int, read: int) -> None:
+        super().__init__()
+        self.values = values
+        self.read = min(read, words)
+        self.document = Linear(self.read, values)
+        self.property = Embedding(words, values)
+        torch.nn.init.zeros_(self.document.weight)
+        torch.nn.init.zeros_(self.property.weight)
+
+    def forward(self, batch: DocumentBatch) -> torch.Tensor:
+        """The logits, (rows, values)."""
+        seen = word_set(batch.document, batch.documents, self.read)
+        real = sequence_mask(batch.queries, batch.query.shape[1]).to(seen.dtype)
+        asked = embedding_bag(batch.query, self.property.weight, mode="sum", per_sample_weights=real)
+        logits: torch.Tensor = self.document(seen) + asked
+        return logits
+
+
+class Averages(Module):
+    """y = [the mean word vector of the document; that of the property]."""
+
+    def __init__(self, words: int, values: int, d: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.values = values
+        self.words = WordEmbedding(words, d, 0.0, std=0.1)
+        self.a = Linear(2 * d, values)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, batch: DocumentBatch) -> torch.Tensor:
+        """The logits, (rows, values)."""
+        document = mean_vector(self.words(batch.document), batch.documents)
+        asked = mean_vector(self.words(batch.query), batch.queries)
+        logits: torch.Tensor = self.a(self.dropout(torch.cat([document, asked], 1)))
+        return logits
+
+
+def mean_vector(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """(rows, d) of ``x`` (rows, words, d) before the ``lengths`` (rows,)."""
+    real = sequence_mask(lengths, x.shape[1])[:, :, None]
+    return (x * real).sum(1) / lengths[:, None]
+
+
+class Paragraphs(Module):
+    """y = [the paragraph vector of the document; the mean word vector of the property].
+
+    The paragraph vector v makes the document's own words likeliest, p(w) = softmax(U v) (PV-DBOW: Le and
+    Mikolov 2014, section 2.3, with the whole softmax); U is learnt before, and fixed.
+    """
+
+    def __init__(self, words: int, values: int, d: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.values = values
+        self.u = Parameter(torch.randn(words, d) * 0.1, requires_grad=False)
+        self.words = WordEmbedding(words, d, 0.0, std=0.1)
+        self.a = Linear(2 * d, values)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, batch: DocumentBatch) -> torch.Tensor:
+        """The logits, (rows, values)."""
+        v = paragraph_vectors(self.u, shares(batch, len(self.u)))
+        asked = mean_vector(self.words(batch.query), batch.queries)
+        logits: torch.Tensor = self.a(self.dropout(torch.cat([v, asked], 1)))
+        return logits
+
+
+def shares(batch: DocumentBatch, words: int) -> torch.Tensor:
+    """(rows, words): the share of each word in a document."""
+    real = sequence_mask(batch.documents, batch.document.shape[1]).float() / batch.documents[:, None]
+    return torch.zeros(len(real), words, device=real.device).scatter_add_(1, batch.document, real)
+
+
+def paragraph_loss(u: torch.Tensor, v: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """-log p of a document's words, in the mean, and what the length of v costs; (rows,)."""
+    return -(seen * log_softmax(v @ u.T, 1)).sum(1) + SHORTER * v.square().sum(1)
+
+
+@torch.no_grad()
+def paragraph_vectors(u: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+    """v (rows, d) of documents by the ``shares`` of their words, by gradient descent with momentum from 0."""
+    v = seen @ u
+    moved = torch.zeros_like(v)
+    for _ in range(STEPS):
+        gradient = ((v @ u.T).softmax(1) - seen) @ u + 2 * SHORTER * v
+        moved = 0.8 * moved - STEP * gradient
+        v = v + moved
+    return v
+
+
+class WordSetsReader(ValueClassifierReader):
+    """See ``WordSets``."""
+
+    name = "wr-bow"
+    model = WordSets
+
+
+class AveragesReader(ValueClassifierReader):
+    """See ``Averages``."""
+
+    name = "wr-average"
+    model = Averages
+
+
+class ParagraphsReader(ValueClassifierReader):
+    """See ``Paragraphs``."""
+
+    name = "wr-paragraph"
+    model = Paragraphs
