@@ -95,7 +95,8 @@ class MemoryObjective(ClassifierObjective):
         """See ``ClassifierObjective.loss_of``."""
         logits, log_p = net.attend(batch)
         entropy = -(log_p.exp() * log_p).sum(1).mean()
-        return cross_entropy(logits, values) - self.SPREAD * (1 - moment.done) * entropy
+        loss: torch.Tensor = cross_entropy(logits, values) - self.SPREAD * (1 - moment.done) * entropy
+        return loss
 
 
 def values_of(corpus: PropertyCorpus) -> list[str]:
