@@ -409,6 +409,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         for name, where, what in (
             ("wr-bow", "value_bags:WordSetsReader", "logistic regression on the words"),
             ("wr-average", "value_bags:AveragesReader", "averaged word vectors"),
+            ("wr-paragraph", "value_bags:ParagraphsReader", "paragraph vectors"),
             ("wr-lstm", "value_recurrent:LstmReaderOfValues", "an LSTM over property and document"),
             ("wr-attentive", "value_recurrent:AttentiveReaderOfValues", "attention to the document's words"),
             ("wr-memory", "value_memory:SentenceMemoriesReader", "attention to the document's sentences"),
@@ -431,6 +432,18 @@ READERS: dict[str, ReaderSpec] = by_name(
         "property_seq2seq:PlaceholderReader",
         "as `wr-seq2seq`, with unknown words copied from the document",
         "4.4.1",
+    ),
+    _property(
+        "wr-char",
+        "char_seq2seq:CharReader",
+        "the value of the property that is asked, written by character",
+        "4.4.2",
+    ),
+    _property(
+        "wr-char-lm",
+        "char_seq2seq:CharLmReader",
+        "as `wr-char`, begun as a language model of documents",
+        "4.4.2",
     ),
 )
 DEFAULT_READER = "auto"

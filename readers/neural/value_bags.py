@@ -13,7 +13,7 @@ from readers.neural.document_reader import DocumentBatch
 from readers.neural.layers import WordEmbedding, sequence_mask
 from readers.neural.value_classifier import ValueClassifierReader
 
-STEPS, STEP = 30, 4.0  # of the search for a paragraph's vector
+STEPS, MOMENTUM = 30, 0.8  # of the search for a paragraph's vector
 SHORTER = 1e-3  # what the square of a vector's length costs beside a word's log-probability
 
 
@@ -76,13 +76,13 @@ class Paragraphs(Module):
     """y = [the paragraph vector of the document; the mean word vector of the property].
 
     The paragraph vector v makes the document's own words likeliest, p(w) = softmax(U v) (PV-DBOW: Le and
-    Mikolov 2014, section 2.3, with the whole softmax); U is learnt before, and fixed.
+    Mikolov 2014, section 2.3, with the whole softmax); U is learnt before, and moves no more.
     """
 
     def __init__(self, words: int, values: int, d: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.values = values
-        self.u = Parameter(torch.randn(words, d) * 0.1, requires_grad=False)
+        self.u = Parameter(torch.randn(words, d) * 0.1)
         self.words = WordEmbedding(words, d, 0.0, std=0.1)
         self.a = Linear(2 * d, values)
         self.dropout = Dropout(dropout)
@@ -109,11 +109,12 @@ def paragraph_loss(u: torch.Tensor, v: torch.Tensor, seen: torch.Tensor) -> torc
 @torch.no_grad()
 def paragraph_vectors(u: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
     """v (rows, d) of documents by the ``shares`` of their words, by gradient descent with momentum from 0."""
-    v = seen @ u
+    v = torch.zeros(len(seen), u.shape[1], device=u.device)
     moved = torch.zeros_like(v)
+    step = 1 / (u.square().sum(1).max() + 2 * SHORTER)  # no larger than the inverse of the curvature
     for _ in range(STEPS):
         gradient = ((v @ u.T).softmax(1) - seen) @ u + 2 * SHORTER * v
-        moved = 0.8 * moved - STEP * gradient
+        moved = MOMENTUM * moved - step * gradient
         v = v + moved
     return v
 

@@ -154,6 +154,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
     ),
     _property("wr-bow", "value_classifiers:train_bow", "logistic regression on two sets of words", "4.2"),
     _property("wr-average", "value_classifiers:train_average", "averaged word vectors", "4.2"),
+    _property("wr-paragraph", "value_classifiers:train_paragraph", "paragraph vectors (PV-DBOW)", "4.2"),
     _property("wr-lstm", "value_classifiers:train_lstm", "an LSTM over property and document", "4.2"),
     _property("wr-attentive", "value_classifiers:train_attentive", "the Attentive Reader", "4.2"),
     _property("wr-memory", "value_classifiers:train_memory", "a memory network of sentences", "4.2"),
@@ -164,6 +165,13 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "property_seq2seq:train_placeholder",
         "values written word by word, unknown ones copied",
         "4.4.1",
+    ),
+    _property("wr-char", "char_seq2seq:train", "values written by character", "4.4.2"),
+    _property(
+        "wr-char-lm",
+        "char_seq2seq:train_with_language_model",
+        "values written by character, after a language model of the documents",
+        "4.4.2",
     ),
     ObjectiveSpec(
         "judge",

@@ -72,7 +72,14 @@ class PropertyTask:
 
     chosen_by: Sequence[str] = ("mean_f1",)
 
-    def __init__(self, objective: Objective, settings: PropertySettings, corpus: PropertyCorpus) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        settings: PropertySettings,
+        corpus: PropertyCorpus,
+        start: Mapping[str, torch.Tensor] | None = None,
+    ) -> None:
+        """``start`` are the weights to begin with, None for random ones."""
         network = resolved(settings, objective.network)
         self.objective, self.network = objective, network
         self.device = pick_device()
@@ -89,6 +96,8 @@ class PropertyTask:
         torch.manual_seed(settings.seed)
         self._sizes = objective.sizes(network, corpus, self.vocabulary)
         self.model = objective.reader.net(len(self.vocabulary), self._sizes).to(self.device)
+        if start is not None:
+            self.model.load_state_dict(start)
         for module in self.model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = network.dropout
@@ -141,6 +150,16 @@ class PropertyTask:
     def weights(self, trained_on: str) -> Checkpoint:
         """The model as it is now, for a reader."""
         return Checkpoint(self._sizes, self.vocabulary, self.model.state_dict(), trained_on)
+
+
+class FirstStage(PropertyTask):
+    """Learns what another task begins with, to its end (a ``training.trainer.Task``)."""
+
+    chosen_by: Sequence[str] = ()
+
+    def validate(self) -> dict[str, float]:
+        """See ``Task.validate``: none."""
+        return {}
 
 
 def learn_words(corpus: PropertyCorpus, most: int, with_answers: bool) -> Vocabulary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,16 +12,32 @@ from torch.nn.functional import cross_entropy
 
 from readers.neural.document_reader import DocumentBatch
 from readers.neural.property_example import PropertyExample, encode_property
-from readers.neural.value_bags import AveragesReader, WordSetsReader
+from readers.neural.value_bags import (
+    AveragesReader,
+    ParagraphsReader,
+    WordSetsReader,
+    paragraph_loss,
+    paragraph_vectors,
+    shares,
+)
 from readers.neural.value_classifier import VALUES, ValueClassifierReader, part_values, value_batch
 from readers.neural.value_memory import SentenceMemoriesReader
 from readers.neural.value_recurrent import AttentiveReaderOfValues, LstmReaderOfValues
 from readers.neural.vocabulary import Vocabulary
+from terminal.progress import ProgressBars
+from training.corpora import wikireading
 from training.corpora.wikireading import PropertyCorpus
 from training.export import Trained
 from training.invocation import Invocation
 from training.objectives.property_settings import PropertyNetwork, PropertySettings
-from training.objectives.property_values import Moment, learn_words, train_property
+from training.objectives.property_values import (
+    FirstStage,
+    Moment,
+    PropertyTask,
+    export,
+    learn_words,
+    train_property,
+)
 
 MOST_VALUES = 50_000
 OFTEN = 2  # instances that a value has, to be one: what is seen once is hardly learnt, and costs as much
@@ -99,6 +115,18 @@ class MemoryObjective(ClassifierObjective):
         return loss
 
 
+class ParagraphObjective(ClassifierObjective):
+    """-log p of each document's words, by the vectors that fit it best now: U alone is moved.
+
+    Where v is at its best, the gradient for U is that of both together.
+    """
+
+    def loss_of(self, net: Any, batch: DocumentBatch, values: torch.Tensor, moment: Moment) -> torch.Tensor:
+        """See ``ClassifierObjective.loss_of``."""
+        seen = shares(batch, len(net.u))
+        return paragraph_loss(net.u, paragraph_vectors(net.u.detach(), seen), seen).mean()
+
+
 def values_of(corpus: PropertyCorpus) -> list[str]:
     """The values that stand ``OFTEN`` times or more, at most ``MOST_VALUES``, more frequent ones first."""
     counts = Counter(answer for one in corpus.train for answer in one.answers)
@@ -134,3 +162,16 @@ def train_memory(run: Invocation, settings: PropertySettings) -> Trained:
     """See ``storyqa train wr-memory``."""
     network = PropertyNetwork(hidden=None, words=10_000)
     return train_property(MemoryObjective(SentenceMemoriesReader, network, "d"), run, settings)
+
+
+def train_paragraph(run: Invocation, settings: PropertySettings) -> Trained:
+    """See ``storyqa train wr-paragraph``: the paragraph vectors in OUT/vectors first."""
+    network = PropertyNetwork(hidden=None, words=8_000, rate=5e-3)
+    vectors = replace(network, rate=2e-2, epochs=3)
+    with ProgressBars("reading the instances"):
+        corpus = wikireading.load(run.data, settings.count)
+        first = FirstStage(ParagraphObjective(ParagraphsReader, vectors, "d"), settings, corpus)
+    replace(run, out=run.out / "vectors").train(first)
+    objective = ClassifierObjective(ParagraphsReader, network, "d")
+    task = PropertyTask(objective, settings, corpus, first.model.state_dict())
+    return export(run.train(task, validations=task.network.epochs), run.command)
