@@ -100,6 +100,14 @@ def tiny_paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_properties(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of tiny models of the WikiReading paper, all eleven."""
+    import tiny_models
+
+    return tiny_models.save_properties(tmp_path_factory.mktemp("models") / "properties")
+
+
+@pytest.fixture(scope="session")
 def tiny_counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of what was counted in a few sentences: n-grams, and words."""
     from readers.baselines.frequency import WordCounts

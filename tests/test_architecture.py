@@ -34,6 +34,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
         "terminal",
         "evaluation.benchmarks",
         "evaluation.metrics",
+        "evaluation.wikireading",
         "evaluation.worlds",
     ),
     "storyqa": (*_UP_TO_ANSWERING, "terminal", "service"),  # the public names

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_models import PROPERTY_SIZES
 
 from encoders.errors import ModelError
 from evaluation.worlds.stories import Asked, Story
@@ -87,6 +88,7 @@ NAMES = {
         if spec.where.startswith("readers.neural.") and spec.ranks and not spec.cloze
     },
     **{name: f"{name}:{{tiny_facts}}" for name in ("babi-ngram", "babi-lstm", "babi-svm")},
+    **{name: f"{name}:{{tiny_properties}}" for name in PROPERTY_SIZES},
     "memnn": "memnn:{tiny_facts}/memnn@am,ng,nl",
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_models import PROPERTY_SIZES
 from typer.main import get_command
 
 from service.cli import run
@@ -54,6 +55,10 @@ CLOZE = (
     *("system", "seed", "epochs", "count", "setting", "words", "width", "hidden", "rate", "batch"),
     *("dropout", "unknown", "arpa", "int8", "chunk", "data_set"),
 )
+PROPERTY = (
+    *("seed", "epochs", "count", "words", "width", "hidden", "rate", "clip", "batch", "dropout"),
+    *("paper", "int8", "chunk"),
+)
 RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
@@ -61,6 +66,7 @@ RECORDED = {
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
     **dict.fromkeys(("cbt", "cnn"), CLOZE),
+    **dict.fromkeys(PROPERTY_SIZES, PROPERTY),
     "babi": ("system", "seed", "questions", "epochs"),
 }
 

@@ -277,3 +277,40 @@ def save_paper(folder: Path) -> Path:
             weights = Checkpoint(sizes, vocabulary, make(len(vocabulary), **sizes).state_dict(), "nothing")
             weights.save(folder / f"{name}.safetensors", {})
     return folder
+
+
+# The keywords of the readers' nets that say values of properties.
+PROPERTY_SIZES = {
+    "rnn-labeler": ("d", "hidden"),
+    "wr-seq2seq": ("d", "hidden", "attention"),
+    "wr-placeholder": ("d", "hidden", "attention"),
+    "wr-char": ("d", "hidden"),
+    "wr-char-lm": ("d", "hidden"),
+    "wr-bow": ("values", "read"),
+    "wr-average": ("values", "d"),
+    "wr-paragraph": ("values", "d"),
+    "wr-lstm": ("values", "d", "hidden"),
+    "wr-attentive": ("values", "d", "hidden"),
+    "wr-memory": ("values", "d", "stop"),
+}
+PROPERTY_VALUES = ("oak", "hollow oak", "goose", "the river", "lamp")
+
+
+def save_properties(folder: Path) -> Path:
+    """Every reader's model that says values of properties, which learnt nothing but some words and values."""
+    from readers import READERS
+    from readers.neural.checkpoint import Checkpoint
+    from readers.neural.vocabulary import Vocabulary
+    from text.registry import resolve
+
+    torch.manual_seed(4)
+    every = {"d": 16, "hidden": 16, "attention": 1, "values": len(PROPERTY_VALUES), "read": 20, "stop": 3}
+    for name, sized in PROPERTY_SIZES.items():
+        reader = resolve("reader", name, READERS)
+        known = list(" ".join(TEXT)) if name.startswith("wr-char") else " ".join(TEXT).split()
+        words = Vocabulary.learn(known, 60).words
+        vocabulary = Vocabulary((*words, *(PROPERTY_VALUES if "values" in sized else ())))
+        sizes = {size: every[size] for size in sized}
+        net = reader.net(len(vocabulary), sizes)
+        Checkpoint(sizes, vocabulary, net.state_dict(), "nothing").save(folder / f"{name}.safetensors", {})
+    return folder

@@ -6,7 +6,7 @@ Hewlett et al. 2016, "WikiReading". Where there are several passages, the best a
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -18,7 +18,7 @@ from encoders.errors import ModelError
 from readers.neural import checkpoint
 from readers.neural.checkpoint import Checkpoint
 from readers.neural.property_example import PropertyExample, encode_property
-from readers.reading import Answer, Reader, Reading, Span, merged
+from readers.reading import Answer, Reader, Reading, Span, merged, overlap
 
 BATCH_WORDS = 16_384  # of the documents read together, padding included
 
@@ -69,11 +69,23 @@ class PropertyReader(Reader):
                 answers = self._answer([example for _, _, example in members], n_best)
             for (number, passage, _), of_one in zip(members, answers, strict=True):
                 found[number] += (_moved(answer, passage) for answer in of_one)
-        return [merged(sorted(of_one, key=lambda one: -one.score), n_best) for of_one in found]
+        ranked = (sorted(of_one, key=lambda one: -one.score) for of_one in found)
+        return [merged(apart(of_one), n_best) for of_one in ranked]
 
     @abstractmethod
     def _answer(self, examples: Sequence[PropertyExample], n_best: int) -> list[list[Answer]]:
         """The answers to each example, best first, with places in passage 0."""
+
+
+def apart(answers: Iterable[Answer]) -> Iterator[Answer]:
+    """The answers; one whose place an earlier one has a part of rests on it, and is not quoted there."""
+    taken: list[Span] = []
+    for answer in answers:
+        if answer.span is not None and any(overlap(answer.span, place) for place in taken):
+            yield replace(answer, span=None, support=answer.span)
+            continue
+        taken += [answer.span] if answer.span is not None else []
+        yield answer
 
 
 def _moved(answer: Answer, passage: int) -> Answer:

@@ -1,0 +1,152 @@
+"""The systems of WikiReading: their parts beside arithmetic by hand, and what they learn by heart."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from gazetteer import instances, write_gazetteer
+from tiny_models import PROPERTY_SIZES
+
+from readers import open_reader
+from readers.neural.char_seq2seq import CharSeq2Seq
+from readers.neural.document_reader import DocumentBatch
+from readers.neural.property_example import encode_property, places
+from readers.neural.property_seq2seq import PropertySeq2Seq, numbered
+from readers.neural.rnn_labeler import RnnLabeler
+from readers.neural.value_bags import SHORTER, paragraph_loss, paragraph_vectors, word_set
+from readers.neural.value_memory import SentenceMemories
+from readers.neural.vocabulary import UNKNOWN, Vocabulary
+from readers.reading import Reading
+from service.cli import run
+
+BORN = "Orla Vance was born on July 4, 1851 in Tarrow. On 4 July 1851 it rained; Tarrow lies low."
+
+
+def test_an_answer_stands_wherever_its_words_do_and_a_day_however_it_is_written() -> None:
+    example = encode_property("date of birth", BORN)
+    texts = [example.text(first, last) for first, last in places(example, ["4 July 1851"])]
+    assert texts == ["July 4, 1851", "4 July 1851"]
+    found = places(encode_property("place", BORN), ["Tarrow"])
+    assert [example.text(*place) for place in found] == ["Tarrow", "Tarrow"]
+    assert places(example, ["Skelby", "tarrow"]) == []
+
+
+def test_words_keep_their_place_in_the_document() -> None:
+    example = encode_property("x", BORN)
+    for word, start, end in zip(example.words, example.starts, example.ends, strict=True):
+        assert BORN[start:end] == word
+    assert example.place_of(("July", "4", ",")) == (5, 7)
+    assert example.place_of(("July", "1851", "in")) is None
+    assert example.place_of(()) is None
+
+
+def test_no_two_occurrences_share_a_placeholder_and_an_answer_has_that_of_its_first() -> None:
+    vocabulary = Vocabulary(("was", "born", "on", "in", "4", "1851"))
+    example = encode_property("place", BORN)
+    seen = numbered(example, vocabulary, random.Random(1))
+    unknown = [place for place, id in enumerate(vocabulary.ids(example.words)) if id == UNKNOWN]
+    assert sorted(seen.occurrences.values()) == unknown
+    assert UNKNOWN not in seen.ids[2:]
+    first = example.words.index("Tarrow")
+    [target] = seen.target(["Tarrow"], example, vocabulary)
+    assert seen.occurrences[target] == first
+    assert seen.target(["Skelby", "in"], example, vocabulary) == [UNKNOWN, *vocabulary.ids(["in"])]
+    other = numbered(example, vocabulary, random.Random(2))
+    assert other.occurrences != seen.occurrences
+    assert numbered(example, vocabulary).occurrences == {}
+
+
+def batch(document: list[list[int]], query: list[list[int]]) -> DocumentBatch:
+    def padded(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        longest = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+        return ids, torch.tensor([len(row) for row in rows])
+
+    return DocumentBatch(*padded(document), *padded(query))
+
+
+def test_memories_are_sentences_encoded_by_place_as_by_hand() -> None:
+    torch.manual_seed(1)
+    stop, d = 9, 5
+    net = SentenceMemories(20, 4, d, stop).eval()
+    sentences, asked = [[1, 2, 3, stop], [4, stop], [5, 6]], [7, 8]
+    with torch.no_grad():
+        logits, log_p = net.attend(
+            batch([[word for one in sentences for word in one], [1, stop]], [asked, [7]])
+        )
+        q = net.u.table.weight[asked].sum(0)
+        memories = []
+        for table in (net.m.table.weight, net.c.table.weight):
+            rows = []
+            for sentence in sentences:
+                total = torch.zeros(d)
+                for j, word in enumerate(sentence, 1):
+                    for k in range(1, d + 1):
+                        share = j / len(sentence)
+                        total[k - 1] += ((1 - share) - k / d * (1 - 2 * share)) * table[word][k - 1]
+                rows.append(total)
+            memories.append(torch.stack(rows))
+        p = (memories[0] @ q).softmax(0)
+        y = q + p @ memories[1]
+    assert torch.allclose(log_p[0].exp(), p, atol=1e-6)
+    assert torch.allclose(logits[0], net.a(y), atol=1e-5)
+    assert log_p[1].exp()[1:].sum() == pytest.approx(0.0, abs=1e-6)  # the shorter document has one sentence
+
+
+def test_a_paragraph_vector_is_where_the_loss_no_longer_falls() -> None:
+    torch.manual_seed(2)
+    u = torch.randn(12, 3)
+    seen = torch.zeros(2, 12)
+    seen[0, [1, 4]] = 0.5
+    seen[1, 7] = 1.0
+    v = paragraph_vectors(u, seen).requires_grad_()
+    [gradient] = torch.autograd.grad(paragraph_loss(u, v, seen).sum(), v)
+    [at_first] = torch.autograd.grad(
+        paragraph_loss(u, zero := torch.zeros_like(v, requires_grad=True), seen).sum(), zero
+    )
+    assert gradient.norm() < 0.1 * at_first.norm()
+    assert SHORTER > 0  # else a document of one word would have no best vector
+
+
+def test_a_set_of_words_has_each_once_and_none_of_padding_or_beyond_what_is_read() -> None:
+    found = word_set(torch.tensor([[3, 3, 5, 0], [1, 0, 0, 0]]), torch.tensor([3, 1]), words=5)
+    assert found.tolist() == [[0, 0, 0, 1, 0], [0, 1, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("net", [RnnLabeler(30, 6, 4), PropertySeq2Seq(30, 6, 4), CharSeq2Seq(30, 6, 4)])
+def test_padding_changes_nothing(net: torch.nn.Module) -> None:
+    net.eval()
+    short, long = [3, 4, 5], [6, 7, 8, 9, 10, 11]
+    together = torch.tensor([[*short, 0, 0, 0], long]), torch.tensor([3, 6])
+    alone = torch.tensor([short]), torch.tensor([3])
+    with torch.no_grad():
+        if isinstance(net, RnnLabeler):
+            both, one = net(*together)[0, :3], net(*alone)[0]
+        elif isinstance(net, PropertySeq2Seq):
+            y = torch.tensor([[1, 2]])
+            memories = net.encode(*together), net.encode(*alone)
+            both, one = (net(y.expand(len(m.last), -1), m.last[None], m)[0][0] for m in memories)
+        else:
+            both, one = net.encode(*together, *together)[0, 0], net.encode(*alone, *alone)[0, 0]
+    assert torch.allclose(both, one, atol=1e-6)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("name", PROPERTY_SIZES)
+def test_each_system_learns_by_heart_what_it_can_say(name: str, tmp_path: Path) -> None:
+    data = write_gazetteer(tmp_path / "data", copies=2)
+    out = tmp_path / name
+    arguments = ["train", name, "--data", str(data), "--out", str(out), "--hidden", "48", "--width", "32"]
+    characters = name.startswith("wr-char")
+    more = ["--epochs", "120" if characters else "80", "--dropout", "0", "--rate", "0.01", "--batch", "16"]
+    assert run([*arguments, *more]) == 0
+    reader = open_reader(f"{name}:{out}")
+    told = instances()
+    if name == "rnn-labeler":  # what does not stand in the document it cannot say
+        told = [one for one in told if one["property"] != "instance of"]
+    answers = reader.read([Reading(str(one["property"]), (str(one["document"]),)) for one in told])
+    right = [found[:1] and found[0].text in one["answers"] for found, one in zip(answers, told, strict=True)]
+    assert sum(map(bool, right)) > 0.95 * len(told)
