@@ -49,8 +49,11 @@ class OwnModels:
 
     def command(self, ours: Ours, out: str) -> list[str]:
         """The words that train the row's model into the folder ``out``."""
-        words = ["train", self.published.benchmark, "--system", ours.trained_as]
-        return [*words, "--data", str(self.data), "--out", out]
+        benchmark = self.published.benchmark
+        system = (
+            [ours.trained_as] if self.published.own_commands else [benchmark, "--system", ours.trained_as]
+        )
+        return ["train", *system, "--data", str(self.data), "--out", out]
 
     def commands(self, ours: Ours, kinds: Sequence[str], workers: int) -> list[list[str]]:
         """Those that train what the row lacks for these ``kinds`` of questions, and keep what is there."""

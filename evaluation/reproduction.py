@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.benchmarks.benchmark import Benchmark, sample
+from evaluation.benchmarks.benchmark import Benchmark, kinds_of, sample
 from evaluation.benchmarks.files import DataError
 from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
 from evaluation.own_models import OwnModels, is_shipped
-from evaluation.published.figures import Ours, Published, Row, Table
+from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
 from evaluation.run import Options, Progress, evaluate
 from text.errors import StoryQAError
@@ -56,6 +56,13 @@ class Reproduction:
         """The table that is reproduced."""
         return self.published.numbered[self.number]
 
+    @property
+    def printed_split(self) -> str | None:
+        """The paper's split whose figures stand beside ours: the one measured, where the paper has it."""
+        if self.split in self.table.splits:
+            return self.split
+        return self.table.splits[0] if self.split == self.table.measured_on else None
+
     def rows(self, wanted: Sequence[str] = ()) -> tuple[Row, ...]:
         """The table's rows, or those whose name holds one of ``wanted``; raises ``StoryQAError`` for none."""
         rows = self.table.rows
@@ -88,10 +95,11 @@ class Reproduction:
     def _kinds(self, loaded: Loaded) -> list[str]:
         """The columns of which there are questions."""
         asked = {
-            question.kind
+            kind
             for one in loaded.values()
             if isinstance(one, Benchmark)
             for question in one.questions
+            for kind in kinds_of(question.kind)
         }
         return [kind for kind in self.table.columns if kind in asked]
 
@@ -110,12 +118,15 @@ class Reproduction:
         wanted = [
             row.ours.setting for row in rows if row.ours is not None and self._missing(row.ours) is None
         ]
+        takes = signature(spec.load).parameters
+        given: dict[str, Any] = {"cache": self.cache} if "cache" in takes else {}
+        if "limit" in takes:  # what is left out is not kept
+            given |= {"limit": self.limit, "seed": self.seed}
         loaded: dict[str, Benchmark | DataError] = {}
         for setting in dict.fromkeys(filter(None, (spec.settings[0], *wanted, self.table.beside))):
             progress(f"loading {setting}", 0, 1)
             try:
-                kept = {"cache": self.cache} if "cache" in signature(spec.load).parameters else {}
-                loaded[setting] = spec.load(self.data, split=self.split, setting=setting, **kept)
+                loaded[setting] = spec.load(self.data, split=self.split, setting=setting, **given)
             except DataError as error:
                 loaded[setting] = error
             progress(f"loading {setting}", 1, 1)
@@ -124,6 +135,14 @@ class Reproduction:
         if isinstance(first, DataError) and (beside is None or isinstance(beside, DataError)):
             raise first
         return loaded
+
+    def bounds(self, loaded: Loaded) -> dict[str, float]:
+        """What the best answers to the questions are worth, by name, where the benchmark says so."""
+        found: dict[str, float] = {}
+        for one in loaded.values():
+            if isinstance(one, Benchmark) and one.bounds is not None:
+                found |= one.bounds(sample(one.questions, self.limit, self.seed))
+        return found
 
     def _measure_row(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
         name = self.table.beside
@@ -146,6 +165,9 @@ class Reproduction:
             wants = f"needs the official data: {wants}"
         setting = ours.setting if isinstance(benchmark, Benchmark) else name or ours.setting
         measured = together(Measured(row, ours, self._command(row, ours, setting), wants), found)
+        bound = self.bounds({ours.setting: benchmark}).get(ours.bound or "")
+        if bound is not None and BOUND in self.table.columns:
+            measured = replace(measured, scores=measured.scores | {BOUND: bound})
         return replace(measured, scores=measured.scores | mean_of_kinds(measured.scores, self.table))
 
     def _measure_kinds(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
