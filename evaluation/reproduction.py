@@ -7,13 +7,13 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, kinds_of, sample
 from evaluation.benchmarks.files import DataError
+from evaluation.loaded import Loaded, bounds_of, load_settings
 from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
 from evaluation.own_models import OwnModels, is_shipped
@@ -24,8 +24,6 @@ from text.errors import StoryQAError
 
 RESULT = "row.json"
 ENOUGH = 0.95  # of the answers, for what a model needs so many questions for (Weston et al. 2015, table 3)
-
-Loaded = Mapping[str, Benchmark | DataError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +116,9 @@ class Reproduction:
         wanted = [
             row.ours.setting for row in rows if row.ours is not None and self._missing(row.ours) is None
         ]
-        takes = signature(spec.load).parameters
-        given: dict[str, Any] = {"cache": self.cache} if "cache" in takes else {}
-        if "limit" in takes:  # what is left out is not kept
-            given |= {"limit": self.limit, "seed": self.seed}
-        loaded: dict[str, Benchmark | DataError] = {}
-        for setting in dict.fromkeys(filter(None, (spec.settings[0], *wanted, self.table.beside))):
-            progress(f"loading {setting}", 0, 1)
-            try:
-                loaded[setting] = spec.load(self.data, split=self.split, setting=setting, **given)
-            except DataError as error:
-                loaded[setting] = error
-            progress(f"loading {setting}", 1, 1)
+        settings = filter(None, (spec.settings[0], *wanted, self.table.beside))
+        name, draw = self.published.benchmark, (self.limit, self.seed)
+        loaded = load_settings(name, settings, self.data, self.split, *draw, self.cache, progress)
         first = loaded[spec.settings[0]]
         beside = self.table.beside and loaded[self.table.beside]
         if isinstance(first, DataError) and (beside is None or isinstance(beside, DataError)):
@@ -138,11 +127,7 @@ class Reproduction:
 
     def bounds(self, loaded: Loaded) -> dict[str, float]:
         """What the best answers to the questions are worth, by name, where the benchmark says so."""
-        found: dict[str, float] = {}
-        for one in loaded.values():
-            if isinstance(one, Benchmark) and one.bounds is not None:
-                found |= one.bounds(sample(one.questions, self.limit, self.seed))
-        return found
+        return bounds_of(loaded, self.limit, self.seed)
 
     def _measure_row(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
         name = self.table.beside

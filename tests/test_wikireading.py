@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,21 @@ def test_a_limit_is_drawn_from_the_stream_in_order_and_fair() -> None:
         sample_stream(range(50), 9, seed) == sorted(sample_stream(range(50), 9, seed)) for seed in range(5)
     )
     assert all(abs(count - 750) < 100 for count in drawn.values())  # 2,000 * 3 / 8, within 4.6 deviations
-    assert sample_stream(range(3), 9, 0) == sample_stream(range(3), None, 0) == [0, 1, 2]
+    assert sample_stream(range(3), 9, 0) == [0, 1, 2]
+
+
+def test_no_more_is_kept_of_a_long_file_than_what_is_drawn(tmp_path: Path) -> None:
+    peaks = []
+    for number in (200, 2000):
+        rows = ({**OFFICIAL, "string_sequence": [f"{n}-{w}" for w in range(400)]} for n in range(number))
+        shards = tmp_path / str(number)
+        shards.mkdir()
+        write_lines(shards / "validation-0.json", ({**row, "break_levels": []} for row in rows))
+        tracemalloc.start()
+        assert len(load(shards, limit=10).questions) == 10
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def evaluated(data: Path, out: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:

@@ -176,10 +176,8 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int) -> tuple
     return tuple(questions[i] for i in chosen)
 
 
-def sample_stream(items: Iterable[T], limit: int | None, seed: int) -> list[T]:
-    """As ``sample``, of what is too much to be kept: never more than ``limit`` of them are."""
-    if limit is None:
-        return list(items)
+def sample_stream(items: Iterable[T], limit: int, seed: int) -> list[T]:
+    """``limit`` of what is too much to be kept, drawn by ``seed``, in order: never more of it are."""
     draw = random.Random(seed)
     kept: list[tuple[int, T]] = []
     for number, item in enumerate(items):  # Vitter 1985, algorithm R

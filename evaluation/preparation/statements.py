@@ -100,7 +100,8 @@ def build(articles: Path, statements: Path, out: Path) -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         parts = {split: out / f"{split}.jsonl.part" for split in SPLITS}
-        stack.callback(lambda: [part.unlink(missing_ok=True) for part in parts.values()])
+        for part in parts.values():
+            stack.callback(part.unlink, missing_ok=True)
         files = {
             split: stack.enter_context(part.open("w", encoding="utf-8", newline="\n", errors="surrogatepass"))
             for split, part in parts.items()

@@ -56,9 +56,14 @@ def is_official(paths: Sequence[Path]) -> bool:
 
 def read_instances(folder: Path, split: str) -> Iterator[Instance]:
     """The instances of a split, one after another; raises ``DataError``, which names file and line."""
+    return (parse_instance(line, place) for line, place in read_lines(folder, split))
+
+
+def read_lines(folder: Path, split: str) -> Iterator[tuple[str, str]]:
+    """The lines of a split as they are, each with its place for ``parse_instance``."""
     for path in files_of(folder, split):
         for number, line in lines_of(path):
-            yield parse_instance(line, f"{path}, line {number}")
+            yield line, f"{path}, line {number}"
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -150,15 +155,16 @@ def field(found: Mapping[str, Any], name: str, kind: type, place: str) -> Any:
 
 
 def _strings(found: Sequence[object], place: str) -> list[str]:
-    wrong = next((one for one in found if not isinstance(one, str)), None)
-    if wrong is not None:
+    strings = [one for one in found if isinstance(one, str)]
+    if len(strings) < len(found):
+        wrong = next(one for one in found if not isinstance(one, str))
         raise DataError(f"{place}: found {wrong!r} where a word or an answer is wanted")
-    return [str(one) for one in found]
+    return strings
 
 
 def _numbers(found: Mapping[str, Any], name: str, place: str) -> list[int]:
     numbers = field(found, name, list, place) if found.get(name) else []
-    if any(type(number) is not int or number < 0 for number in numbers):
+    if numbers and (set(map(type, numbers)) != {int} or min(numbers) < 0):
         raise DataError(f"{place}: {name} holds what is no number from 0 on")
     return numbers
 
