@@ -16,7 +16,8 @@ class Measured:
     ``trained_on`` says on what the reader was trained, where it is one of the paper's models. ``scores`` are
     those of the row's columns, each as the table has it counted, and of the metrics that the table wants
     besides; there are none where nothing was measured. ``asked`` is how many questions each column has, where
-    these are parts of the questions. ``notes`` are those of the questions.
+    these are parts of the questions. ``parameters`` is how many our model has, where the paper says it of its
+    own. ``notes`` are those of the questions.
     """
 
     row: Row
@@ -29,6 +30,7 @@ class Measured:
     scores: dict[str, float | None] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float] | None] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
+    parameters: int | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -57,7 +57,8 @@ def _by_system(reproduction: Reproduction, measured: Sequence[Measured]) -> Tabl
         if not one.scores:
             continue
         ours = (metric.printed(one.scores.get(metric.name)) for metric in columns)
-        table.add_row(f"   ours, {one.questions:,} questions", *ours, style="bold")
+        parameters = f", {one.parameters / 1e6:.1f}M parameters" if one.parameters else ""
+        table.add_row(f"   ours, {one.questions:,} questions{parameters}", *ours, style="bold")
         if one.trained_on:
             table.add_row(f"   trained on {one.trained_on}", style="dim")
         add_interval(table, "   95 % interval, from", "   to", one.intervals, columns)

@@ -150,6 +150,8 @@ class Reproduction:
             wants = f"needs the official data: {wants}"
         setting = ours.setting if isinstance(benchmark, Benchmark) else name or ours.setting
         measured = together(Measured(row, ours, self._command(row, ours, setting), wants), found)
+        if row.parameters is not None:
+            measured = replace(measured, parameters=self.own.parameters(ours))
         bound = self.bounds({ours.setting: benchmark}).get(ours.bound or "")
         if bound is not None and BOUND in self.table.columns:
             measured = replace(measured, scores=measured.scores | {BOUND: bound})

@@ -160,7 +160,7 @@ def test_table_3_has_the_papers_test_split_beside_our_validation(
         **{"mean_f1": 0.438, "bound": 0.831, "categorical": 0.725},
         **{"relational": 0.063, "date": 0.004},
     }
-    assert (bow["parameters"], bow["status"]) == ("500.5M", "missing")
+    assert (bow["paper_parameters"], bow["status"]) == ("500.5M", "missing")
     assert bow["missing"].startswith("train it: storyqa train wr-bow --data ")
     assert labeler["paper"]["date"] == 0.626
     assert auto["asked"] == {"mean_f1": 12, "categorical": 4, "relational": 8, "date": 4}
