@@ -128,7 +128,7 @@ def test_the_numbers_of_a_model_are_counted_where_it_is_found(tmp_path: Path) ->
     ours = Ours(reader="rnn-labeler", setting="all", trained=True)
     models = OwnModels(tables, tmp_path, (tmp_path,), tmp_path / "none")
     (tmp_path / "a").mkdir()
-    arrays = {"words": np.zeros((7, 3), np.int8), "bias": np.zeros(3, np.float32)}
+    arrays = {"words": np.zeros((7, 3), np.float32), "bias": np.zeros(3, np.float32)}
     save_file(arrays, tmp_path / "a" / "rnn-labeler.safetensors")
     assert models.parameters(ours) == 7 * 3 + 3
     assert models.parameters(ours.model_copy(update={"trained": False})) is None
