@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiny_properties import OFFICIAL, instances, write_lines, write_set
 
 from evaluation.benchmarks.files import DataError
@@ -67,6 +69,28 @@ def test_a_bad_line_is_named_with_its_fault(line: str, said: str) -> None:
     with pytest.raises(DataError) as raised:
         parse_instance(line, "set.jsonl, line 7")
     assert str(raised.value).startswith(f"set.jsonl, line 7: {said}")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize("line", [OURS, OFFICIAL])
+@given(data=st.data())
+def test_a_line_of_any_values_is_an_instance_or_refused(line: dict[str, Any], data: st.DataObject) -> None:
+    changes = data.draw(st.dictionaries(st.sampled_from([*line, "title"]), JSON, max_size=3))
+    try:
+        one = parse_instance(changed(line, **changes), "set.jsonl, line 7")
+    except DataError as error:
+        assert str(error).startswith("set.jsonl, line 7: ")  # noqa: PT017
+    else:
+        assert one.key
+        assert one.document
+        assert one.property
+        assert all(answer and "\n" not in answer for answer in one.answers)
 
 
 def test_files_are_read_in_order_packed_or_not_and_bad_bytes_have_a_line(tmp_path: Path) -> None:
