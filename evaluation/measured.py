@@ -15,7 +15,9 @@ class Measured:
     ``missing`` says what the row wants before it, or all of it, can be measured, None where it was.
     ``trained_on`` says on what the reader was trained, where it is one of the paper's models. ``scores`` are
     those of the row's columns, each as the table has it counted, and of the metrics that the table wants
-    besides; there are none where nothing was measured. ``notes`` are those of the questions.
+    besides; there are none where nothing was measured. ``asked`` is how many questions each column has, where
+    these are parts of the questions. ``parameters`` is how many our model has, where the paper says it of its
+    own. ``notes`` are those of the questions.
     """
 
     row: Row
@@ -27,6 +29,8 @@ class Measured:
     stories: int = 0
     scores: dict[str, float | None] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float] | None] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    parameters: int | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -40,6 +44,7 @@ class Figures:
     notes: tuple[str, ...]
     scores: dict[str, float | None]
     intervals: dict[str, tuple[float, float] | None]
+    asked: dict[str, int]
 
 
 def together(base: Measured, found: Sequence[Figures]) -> Measured:
@@ -52,6 +57,7 @@ def together(base: Measured, found: Sequence[Figures]) -> Measured:
             trained_on=one.trained_on,
             scores={**base.scores, **one.scores},
             intervals={**base.intervals, **one.intervals},
+            asked={**base.asked, **one.asked},
             notes=tuple(dict.fromkeys((*base.notes, *one.notes))),
         )
     return base

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.resources import as_file, files
+from math import prod
 from pathlib import Path
 
 from evaluation.published.figures import Ours, Published
@@ -31,6 +32,14 @@ def is_shipped(ours: Ours) -> bool:
     return alone and (files("readers.weights") / ours.weights).is_file()
 
 
+def count_numbers(path: Path) -> int:
+    """How many numbers a file of safetensors holds; they are not read."""
+    from safetensors import safe_open
+
+    with safe_open(path, "np") as file:
+        return sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118, it is no dict
+
+
 @dataclass(frozen=True, slots=True)
 class OwnModels:
     """The folders of models that a reproduction may use: those ``given``, then what it trained itself."""
@@ -47,10 +56,20 @@ class OwnModels:
             return made
         return own_weights(self.given, ours) if questions is None else None
 
+    def parameters(self, ours: Ours) -> int | None:
+        """How many numbers the row's model consists of; None where it has none, or several."""
+        folder = self.folder(ours)
+        path = files("readers.weights") if folder is None else folder
+        with as_file(path / ours.weights) as weights:
+            return count_numbers(weights) if ours.trained and weights.is_file() else None
+
     def command(self, ours: Ours, out: str) -> list[str]:
         """The words that train the row's model into the folder ``out``."""
-        words = ["train", self.published.benchmark, "--system", ours.trained_as]
-        return [*words, "--data", str(self.data), "--out", out]
+        benchmark = self.published.benchmark
+        system = (
+            [ours.trained_as] if self.published.own_commands else [benchmark, "--system", ours.trained_as]
+        )
+        return ["train", *system, "--data", str(self.data), "--out", out]
 
     def commands(self, ours: Ours, kinds: Sequence[str], workers: int) -> list[list[str]]:
         """Those that train what the row lacks for these ``kinds`` of questions, and keep what is there."""

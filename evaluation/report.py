@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from evaluation.benchmarks.benchmark import Benchmark
+from evaluation.benchmarks.benchmark import Benchmark, kinds_of
 from evaluation.metrics import calibration, meteor
 from evaluation.metrics.lengths import by_length
 from evaluation.metrics.metric import METRICS, RECALL_AT, RETRIEVAL_METRICS, metrics_named
@@ -52,6 +52,7 @@ def outcome(
         "stories": len(stories),
         **_nested(scores.values),
         "intervals": _nested(scores.intervals),
+        "bounds": _bounds(benchmark, predictions),
         "by_kind": _by_kind(benchmark, predictions, seed),
         "by_length": _by_length(benchmark, predictions),
         "by_half": _by_half(benchmark, predictions, seed, counted, answerable),
@@ -84,12 +85,21 @@ def _rounded(value: float | Interval | None) -> float | list[float] | None:
     return None if value is None else round(value, 6)
 
 
+def _bounds(benchmark: Benchmark, predictions: Sequence[Prediction]) -> dict[str, float]:
+    """How right the best answers would be to what was asked, where the benchmark says so."""
+    if benchmark.bounds is None:
+        return {}
+    asked = {one.id for one in predictions}
+    found = benchmark.bounds([question for question in benchmark.questions if question.id in asked])
+    return {name: round(value, 6) for name, value in found.items()}
+
+
 def _by_kind(benchmark: Benchmark, predictions: Sequence[Prediction], seed: int) -> dict[str, Any]:
     """Scores of each kind of question apart (such as explicit and implicit), where there are kinds."""
     metrics = [metric for metric in metrics_named(benchmark.metrics) if metric.of_answer is not None]
     result: dict[str, Any] = {}
-    for kind in sorted({one.kind for one in predictions if one.kind}):
-        members = [one for one in predictions if one.kind == kind]
+    for kind in sorted({kind for one in predictions for kind in kinds_of(one.kind)}):
+        members = [one for one in predictions if kind in kinds_of(one.kind)]
         scores = score(count(members, metrics), metrics, [one.story for one in members], seed)
         result[kind] = {
             "questions": len(members),

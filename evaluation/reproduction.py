@@ -7,25 +7,23 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.benchmarks.benchmark import Benchmark, sample
+from evaluation.benchmarks.benchmark import Benchmark, kinds_of, sample
 from evaluation.benchmarks.files import DataError
+from evaluation.loaded import Loaded, bounds_of, load_settings
 from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
 from evaluation.own_models import OwnModels, is_shipped
-from evaluation.published.figures import Ours, Published, Row, Table
+from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
 from evaluation.run import Options, Progress, evaluate
 from text.errors import StoryQAError
 
 RESULT = "row.json"
 ENOUGH = 0.95  # of the answers, for what a model needs so many questions for (Weston et al. 2015, table 3)
-
-Loaded = Mapping[str, Benchmark | DataError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +53,13 @@ class Reproduction:
     def table(self) -> Table:
         """The table that is reproduced."""
         return self.published.numbered[self.number]
+
+    @property
+    def printed_split(self) -> str | None:
+        """The paper's split whose figures stand beside ours: the one measured, where the paper has it."""
+        if self.split in self.table.splits:
+            return self.split
+        return self.table.splits[0] if self.split == self.table.measured_on else None
 
     def rows(self, wanted: Sequence[str] = ()) -> tuple[Row, ...]:
         """The table's rows, or those whose name holds one of ``wanted``; raises ``StoryQAError`` for none."""
@@ -88,10 +93,11 @@ class Reproduction:
     def _kinds(self, loaded: Loaded) -> list[str]:
         """The columns of which there are questions."""
         asked = {
-            question.kind
+            kind
             for one in loaded.values()
             if isinstance(one, Benchmark)
             for question in one.questions
+            for kind in kinds_of(question.kind)
         }
         return [kind for kind in self.table.columns if kind in asked]
 
@@ -110,20 +116,18 @@ class Reproduction:
         wanted = [
             row.ours.setting for row in rows if row.ours is not None and self._missing(row.ours) is None
         ]
-        loaded: dict[str, Benchmark | DataError] = {}
-        for setting in dict.fromkeys(filter(None, (spec.settings[0], *wanted, self.table.beside))):
-            progress(f"loading {setting}", 0, 1)
-            try:
-                kept = {"cache": self.cache} if "cache" in signature(spec.load).parameters else {}
-                loaded[setting] = spec.load(self.data, split=self.split, setting=setting, **kept)
-            except DataError as error:
-                loaded[setting] = error
-            progress(f"loading {setting}", 1, 1)
+        settings = filter(None, (spec.settings[0], *wanted, self.table.beside))
+        name, draw = self.published.benchmark, (self.limit, self.seed)
+        loaded = load_settings(name, settings, self.data, self.split, *draw, self.cache, progress)
         first = loaded[spec.settings[0]]
         beside = self.table.beside and loaded[self.table.beside]
         if isinstance(first, DataError) and (beside is None or isinstance(beside, DataError)):
             raise first
         return loaded
+
+    def bounds(self, loaded: Loaded) -> dict[str, float]:
+        """What the best answers to the questions are worth, by name, where the benchmark says so."""
+        return bounds_of(loaded, self.limit, self.seed)
 
     def _measure_row(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:
         name = self.table.beside
@@ -146,6 +150,11 @@ class Reproduction:
             wants = f"needs the official data: {wants}"
         setting = ours.setting if isinstance(benchmark, Benchmark) else name or ours.setting
         measured = together(Measured(row, ours, self._command(row, ours, setting), wants), found)
+        if row.parameters is not None:
+            measured = replace(measured, parameters=self.own.parameters(ours))
+        bound = self.bounds({ours.setting: benchmark}).get(ours.bound or "")
+        if bound is not None and BOUND in self.table.columns:
+            measured = replace(measured, scores=measured.scores | {BOUND: bound})
         return replace(measured, scores=measured.scores | mean_of_kinds(measured.scores, self.table))
 
     def _measure_kinds(self, row: Row, ours: Ours, loaded: Loaded, progress: Progress) -> Measured:

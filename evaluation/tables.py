@@ -28,6 +28,12 @@ def print_outcome(result: Mapping[str, Any], metrics: Sequence[str], console: Co
             for kind, scores in result["by_kind"].items()
         )
         console.print(f"{main.label} by kind of question: {', '.join(parts)}", highlight=False)
+    if result["bounds"]:
+        main = METRICS[metrics[0]]
+        best = ", ".join(
+            f"{name.replace('_', ' ')} {main.printed(value)}" for name, value in result["bounds"].items()
+        )
+        console.print(f"{main.label} at best, by what is answered: {best}", highlight=False)
     for where, scores in (("", result), *((f", half {n}", one) for n, one in result["by_half"].items())):
         console.print(f"confidence{where}: {_confidence_line(scores['confidence'])}", highlight=False)
     console.print(_answerable_line(result["confidence"]), highlight=False)

@@ -48,7 +48,7 @@ _HELP = {
     "reproduce": "Print a paper's tables with our figures beside its own.",
     "cloze": "Make questions with a blank of books.",
     "probe": "Tell which reasoning a reader or a service can do.",
-    "prepare": "Check a data set's downloaded stories and index them.",
+    "prepare": "Check a data set's downloaded stories and index them, or build a set of articles.",
     "worlds": "Simulate the bAbI tasks.",
     "train": "Train a model.",
 }

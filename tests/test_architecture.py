@@ -58,6 +58,7 @@ SHARED_NAMES = {
     "babi": "the data set: its questions, its stories to learn from, and the training of its systems",
     "cloze": "the field's word: its text, a reading of one, and the questions made of books",
     "options": "of a reader's name, and of the command line",
+    "wikireading": "the data set: its benchmark, and what is read, made and counted of it",
     "worlds": "the simulated worlds, and the command that writes their stories",
     "natural": "the questions, and the command that asks them",
     "unanswerable": "questions that have no answer: to learn from, to be scored on, and their command",

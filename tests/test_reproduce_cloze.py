@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from evaluation.benchmarks.cbt import load, running_text
-from evaluation.own_models import own_weights
-from evaluation.published.figures import Ours
+from evaluation.own_models import OwnModels, own_weights
+from evaluation.published.figures import Ours, published
 from evaluation.sample import sample_story
 from service.cli import run
 
@@ -118,6 +120,19 @@ def test_an_ensemble_wants_several_folders_of_one_system(tmp_path: Path) -> None
     assert own_weights([tmp_path], ours) == tmp_path
     assert own_weights([tmp_path], alone) == tmp_path / "one"
     assert own_weights([tmp_path / "one"], ours) is None
+
+
+def test_the_numbers_of_a_model_are_counted_where_it_is_found(tmp_path: Path) -> None:
+    tables = published("wikireading")
+    assert tables is not None
+    ours = Ours(reader="rnn-labeler", setting="all", trained=True)
+    models = OwnModels(tables, tmp_path, (tmp_path,), tmp_path / "none")
+    (tmp_path / "a").mkdir()
+    arrays = {"words": np.zeros((7, 3), np.float32), "bias": np.zeros(3, np.float32)}
+    save_file(arrays, tmp_path / "a" / "rnn-labeler.safetensors")
+    assert models.parameters(ours) == 7 * 3 + 3
+    assert models.parameters(ours.model_copy(update={"trained": False})) is None
+    assert models.command(ours, "DIR")[:2] == ["train", "rnn-labeler"]
 
 
 def test_the_command_of_a_row_gives_the_same_accuracy(

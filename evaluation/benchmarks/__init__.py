@@ -108,6 +108,14 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         splits=("test", "valid", "train"),
     ),
     BenchmarkSpec(
+        "wikireading",
+        "evaluation.benchmarks.wikireading:load",
+        "WikiReading: a document is given and a property asked, whose values are all answers.",
+        "Hewlett et al. 2016",
+        settings=("all", "categorical", "relational", "date"),
+        splits=("validation", "test", "train"),
+    ),
+    BenchmarkSpec(
         "cloze",
         "evaluation.benchmarks.own_books:load",
         "One's own books: a blank is filled from passages found before it; no labels are needed.",

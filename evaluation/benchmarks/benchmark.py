@@ -6,12 +6,14 @@ import hashlib
 import random
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from indexing.book import Book
 from readers.reading import Named, Reading
 
+T = TypeVar("T")
 Place = tuple[int, int]
 """``book.text[start:end]``, offsets in code points, half-open."""
 
@@ -41,7 +43,8 @@ class Question:
     in order; none where they are to be retrieved) and ``gold`` (where the answer is known to
     stand) point into; it is the story, unless several stories are read as one book. ``candidates``
     are the answers to choose from (cloze, multiple choice), none where the answer is free. ``names`` are the
-    places of entities, where the benchmark knows them. ``before`` is an offset in the book: nothing at or
+    places of entities, where the benchmark knows them. ``kind`` may be a part of another, as in
+    ``relational/date``: see ``kinds_of``. ``before`` is an offset in the book: nothing at or
     after it may be found.
     """
 
@@ -89,7 +92,8 @@ class Benchmark:
     ``evaluation.metrics.metric.METRICS``, the one that decides whether an answer is right first.
     ``notes`` say what whoever reads the figures has to know; ``half_of`` is the half that a story
     belongs to where halves are scored apart, and ``trained_half`` the one that the default models
-    were trained on.
+    were trained on. ``bounds`` are by name what the best answers of some sort to questions of the benchmark
+    are worth, by its first metric.
     """
 
     name: str
@@ -105,6 +109,7 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     half_of: Callable[[str], str] | None = None
     trained_half: str | None = None
+    bounds: Callable[[Sequence[Question]], Mapping[str, float]] | None = None
 
     def __post_init__(self) -> None:
         if len({bool(question.candidates) for question in self.questions}) > 1:
@@ -158,9 +163,26 @@ def given_reading(question: Question, text: str) -> Reading:
     return Reading(question.text, passages, candidates=question.candidates, named=tuple(named))
 
 
+def kinds_of(kind: str | None) -> tuple[str, ...]:
+    """The kinds that a question counts for: one that is a part of another for both, outer one first."""
+    return tuple(kind.split("/")) if kind else ()
+
+
 def sample(questions: Sequence[Question], limit: int | None, seed: int) -> tuple[Question, ...]:
     """``limit`` of the questions, drawn by ``seed``, in their order; all of them where that is fewer."""
     if limit is None or limit >= len(questions):
         return tuple(questions)
     chosen = sorted(random.Random(seed).sample(range(len(questions)), limit))
     return tuple(questions[i] for i in chosen)
+
+
+def sample_stream(items: Iterable[T], limit: int, seed: int) -> list[T]:
+    """``limit`` of what is too much to be kept, drawn by ``seed``, in order: never more of it are."""
+    draw = random.Random(seed)
+    kept: list[tuple[int, T]] = []
+    for number, item in enumerate(items):  # Vitter 1985, algorithm R
+        if number < limit:
+            kept.append((number, item))
+        elif (place := draw.randrange(number + 1)) < limit:
+            kept[place] = (number, item)
+    return [item for _, item in sorted(kept, key=lambda one: one[0])]

@@ -119,11 +119,11 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
 def _loader_options(spec: BenchmarkSpec) -> dict[str, tuple[Any, Any]]:
     """The options that the benchmark's file states: the parameters of its loader, with their help.
 
-    Not those that the whole run has too: its seed, the user's cache and index store.
+    Not those that the whole run has too: its seed and limit, the user's cache and index store.
     """
     options: dict[str, tuple[Any, Any]] = {}
     for name, parameter in inspect.signature(spec.load, eval_str=True).parameters.items():
-        if name in ("seed", "cache", "shelf"):
+        if name in ("seed", "limit", "cache", "shelf"):
             continue
         annotation, text = parameter.annotation, _DATA_HELP
         if get_origin(annotation) is Annotated:
@@ -150,8 +150,7 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
     def command(context: typer.Context, **given: Any) -> None:
         configuration = context.obj()
         loaded_with = {name: given.pop(name) for name in own}
-        if "seed" in takes:
-            loaded_with["seed"] = given["seed"]
+        loaded_with |= {name: given[name] for name in ("seed", "limit") if name in takes}
         if "cache" in takes:
             loaded_with["cache"] = configuration.cache
         if "shelf" in takes:

@@ -1,9 +1,9 @@
-"""``storyqa prepare``: a data set as its publisher's script left it, checked and indexed."""
+"""``storyqa prepare``: a data set made ready: its stories checked and indexed, or built of articles."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from evaluation.preparation.downloads import Checked
 
 app = typer.Typer(
-    help="Check a data set's downloaded stories and index them.",
+    help="Check a data set's downloaded stories and index them, or build a set of articles.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-@app.callback()
-def _root() -> None:
-    """Keeps the name of the data set a command of its own."""
 
 
 @app.command()
@@ -92,6 +89,39 @@ def narrativeqa(
         raise typer.Exit(2)
 
 
+@app.command()
+def wikireading(
+    articles: Annotated[
+        Path, typer.Option("--articles", help="JSON, an article a line: {id, title, text}; also .xz.")
+    ],
+    statements: Annotated[
+        Path,
+        typer.Option("--statements", help="JSON, a statement a line: {id, property, value}; also .xz."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The folder for the three splits and statistics.json.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the statistics as one JSON object.")] = False,
+) -> None:
+    """Build a set like WikiReading's: each property of an article is an instance with all its values.
+
+    Times such as +1776-07-04T00:00:00Z become 4 July 1776, or as much as their precision says. Articles are
+    split 70/10/20 by a hash of their id.
+    """
+    from evaluation.preparation.statements import build
+    from terminal.output import console, print_json
+    from terminal.progress import ProgressBars
+    from text.errors import StoryQAError
+
+    try:
+        with ProgressBars("building"):
+            report = build(articles, statements, out)
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
+    if as_json:
+        print_json({"out": str(out), **report})
+    else:
+        _print_set(report, console())
+
+
 def _index(repo: Path, ids: Sequence[str], folder: Path, workers: int | None) -> list[dict[str, Any]]:
     """Index the stories; what became of each."""
     from evaluation.benchmarks.narrativeqa import read_story
@@ -157,3 +187,42 @@ def _print(checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folde
     for outcome in outcomes:
         if outcome["status"] == "failed":
             out.print(f"{outcome['id']}: {outcome['message']}", markup=False, soft_wrap=True)
+
+
+def _print_set(report: Mapping[str, Any], out: Console) -> None:
+    """What ``evaluation.preparation.statements.build`` says, as two tables."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from evaluation.wikireading.statistics import TOP
+
+    splits: Mapping[str, Mapping[str, Any]] = report["splits"]
+    table = Table()
+    for name in ("", *splits):
+        table.add_column(name, justify="right" if name else "left")
+    flat = {split: _flat(of_one) for split, of_one in splits.items()}
+    for name in dict.fromkeys(name for of_one in flat.values() for name in of_one):
+        table.add_row(name.replace("_", " "), *(f"{of_one.get(name, '')}" for of_one in flat.values()))
+    out.print(table)
+    table = Table(title=f"the {TOP} most frequent properties of train", title_justify="left")
+    for name in ("property", "kind", "instances", "answers", "H"):
+        table.add_column(name, justify="left" if name in ("property", "kind") else "right")
+    for name, one in list(report["properties"].items())[:TOP]:
+        figures = (f"{one['instances']:,}", f"{one['answers']:,}", f"{one['entropy']:.3f}")
+        table.add_row(escape(name), one["kind"], *figures)
+    out.print(table)
+    for name in ("articles_without_statements", "items_without_article"):
+        if report.get(name):
+            out.print(f"{name.replace('_', ' ')}: {report[name]:,}", highlight=False)
+
+
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a split, those that are several by each one's name."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            prefix = "bound: " if name == "bounds" else ""
+            found |= {f"{prefix}{one}": figure for one, figure in value.items()}
+        else:
+            found[name] = value
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,8 @@ def reproduce(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="PAPER", help="The data set that the paper is about: narrativeqa, cbt, cnn or babi."
+            metavar="PAPER",
+            help="The data set that the paper is about: narrativeqa, cbt, cnn, babi or wikireading.",
         ),
     ],
     table: Annotated[
@@ -30,7 +31,7 @@ def reproduce(
         typer.Option(
             "--table",
             help="The table's number: NarrativeQA's 5 (summaries) or 6 (stories), CBT's 2 or 4 (variants), "
-            "CNN's 5 (Hermann et al.) or 3 (Hill et al.), bAbI's 3.",
+            "CNN's 5 (Hermann et al.) or 3 (Hill et al.), bAbI's 3, WikiReading's 3 or 5 (by property).",
         ),
     ],
     data: Annotated[
@@ -39,7 +40,9 @@ def reproduce(
     split: Annotated[
         str | None,
         typer.Option(
-            "--split", help="A split that the paper has; by default its first one.", show_default=False
+            "--split",
+            help="A split that the paper has; by default its first one, of WikiReading validation.",
+            show_default=False,
         ),
     ] = None,
     vectors: Annotated[
@@ -97,7 +100,7 @@ def reproduce(
         raise StoryQAError(f"--table {table}; wanted {' or '.join(map(str, numbered))}")
     require_extra()
     configuration = context.obj()
-    split = split or numbered[table].splits[0]
+    split = split or numbered[table].measured_on or numbered[table].splits[0]
     part = "" if limit is None else f"-limit{limit}-seed{seed}"
     reproduction = Reproduction(
         published=published,
@@ -121,10 +124,11 @@ def reproduce(
         context.obj.run(words)
     with ProgressBars() as progress:
         measured = list(reproduction.measure(rows, loaded, progress))
+    bounds = reproduction.bounds(loaded)
     if as_json:
-        print_json(_as_json(reproduction, measured))
+        print_json(_as_json(reproduction, measured, bounds))
     else:
-        print_reproduction(reproduction, measured, console())
+        print_reproduction(reproduction, measured, bounds, console())
 
 
 def _published(name: str) -> Published:
@@ -138,11 +142,15 @@ def _published(name: str) -> Published:
     return found
 
 
-def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[str, Any]:
+def _as_json(
+    reproduction: Reproduction, measured: Sequence[Measured], bounds: Mapping[str, float]
+) -> dict[str, Any]:
     """The table for machines; fractions, the paper's too."""
     return {
         "table": reproduction.number,
         "split": reproduction.split,
+        "paper_split": reproduction.printed_split,
+        "bounds": dict(bounds),
         "notes": list(dict.fromkeys(note for one in measured for note in one.notes)),
         "rows": [
             {
@@ -154,6 +162,9 @@ def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[s
                 "trained_on": one.trained_on,
                 "questions": one.questions,
                 "stories": one.stories,
+                "asked": one.asked,
+                "parameters": one.parameters,
+                "paper_parameters": one.row.parameters,
                 "paper": _as_fractions(one.row, reproduction),
                 "scores": one.scores,
                 "intervals": one.intervals,
@@ -165,9 +176,9 @@ def _as_json(reproduction: Reproduction, measured: Sequence[Measured]) -> dict[s
 
 def _as_fractions(row: Row, reproduction: Reproduction) -> dict[str, float | None] | None:
     """The paper's figures of all columns, but questions counted as they are; None without the split."""
-    if reproduction.split not in reproduction.table.splits:
+    if reproduction.printed_split is None:
         return None
-    figures = row.printed(reproduction.split)
+    figures = row.printed(reproduction.printed_split)
     if row.ours is not None and row.ours.sizes:
         return {measure.name: figures.get(measure.name) for measure in reproduction.table.measures}
     return {

@@ -18,6 +18,7 @@ from text.errors import StoryQAError
 from text.registry import UnknownName
 
 MEAN = "mean"
+BOUND = "bound"
 
 
 class BadPublishedTable(StoryQAError):
@@ -38,7 +39,8 @@ class Ours(_Record):
     ``storyqa train`` is told, where it is not the reader's name, and ``ensemble`` says that several of its
     models are asked together. ``per_kind`` says that there is a model for each kind of question, in folders
     ``qaKIND``. ``sizes`` are numbers of training questions, the last of them all that there are; the row says
-    how many it takes to be right in 95 % of the answers. ``unmeasured`` is why the row cannot be measured at
+    how many it takes to be right in 95 % of the answers. ``bound`` names that of the benchmark's bounds which
+    holds for the system. ``unmeasured`` is why the row cannot be measured at
     all.
     """
 
@@ -52,6 +54,7 @@ class Ours(_Record):
     ensemble: bool = False
     per_kind: bool = False
     sizes: tuple[int, ...] = ()
+    bound: str | None = None
     unmeasured: str | None = None
 
     @property
@@ -66,9 +69,13 @@ class Ours(_Record):
 
 
 class Row(_Record):
-    """One system: ``figures[split][column]`` as printed, percentages or, for MRR, a fraction."""
+    """One system: ``figures[split][column]`` as printed, percentages or, for MRR, a fraction.
+
+    ``parameters`` is how many the paper's model has, as printed.
+    """
 
     system: str
+    parameters: str | None = None
     figures: dict[str, dict[str, float]]
     ours: Ours | None = None
 
@@ -92,13 +99,16 @@ class Row(_Record):
 class Table(_Record):
     """One table: its rows stand beside our figures on ``splits`` of the benchmark in ``settings``.
 
-    ``number`` is the paper's, where ``storyqa reproduce`` can print the table. Its columns are metrics or,
-    where ``by`` is kind, kinds of questions, all measured by ``metric``. ``counted_by`` names the metric that
-    counts a column where it is not the column's own, and ``also`` one to be measured beside a column.
-    ``beside`` is a setting of questions made by us, on which the systems are measured whether or not the
-    paper's are there. ``mean`` adds a column to kinds of questions, the mean of theirs, and ``train`` says
-    that models which nobody has are trained when the table is reproduced. ``note`` is what to know where the
-    table stands beside an evaluation.
+    ``number`` is the paper's, where ``storyqa reproduce`` can print the table. Its columns are metrics; or,
+    all measured by ``metric`` and printed with ``decimals`` places, kinds of questions where ``by`` is kind,
+    and their texts where it is question. Of these a column named as the metric is of all questions, and one
+    named bound of the best that a system can reach; ``asked`` is how many questions of a column the paper
+    has. ``counted_by`` names the metric that counts a column where it is not the column's own, and ``also``
+    one to be measured beside a column. ``beside`` is a setting of questions made by us, on which the systems
+    are measured whether or not the paper's are there. ``mean`` adds a column to kinds of questions, the mean
+    of theirs, and ``train`` says that models which nobody has are trained when the table is reproduced.
+    ``measured_on`` is the split that is measured where none is asked for, if not the paper's first. ``note``
+    is what to know where the table stands beside an evaluation.
     """
 
     number: int | None = None
@@ -106,8 +116,11 @@ class Table(_Record):
     settings: tuple[str, ...]
     splits: tuple[str, ...]
     columns: tuple[str, ...]
-    by: Literal["metric", "kind"] = "metric"
+    by: Literal["metric", "kind", "question"] = "metric"
     metric: str = "accuracy"
+    decimals: int | None = None
+    asked: dict[str, int] = Field(default_factory=dict)
+    measured_on: str | None = None
     beside: str | None = None
     mean: bool = False
     train: bool = False
@@ -123,7 +136,11 @@ class Table(_Record):
             return metrics_named(self.columns)
         [metric] = metrics_named([self.metric])
         kinds = (*self.columns, MEAN) if self.mean else self.columns
-        return tuple(replace(metric, name=kind, label=kind) for kind in kinds)
+        decimals = metric.decimals if self.decimals is None else self.decimals
+        return tuple(
+            replace(metric, name=kind, label=metric.label if kind == metric.name else kind, decimals=decimals)
+            for kind in kinds
+        )
 
     @model_validator(mode="after")
     def _of_known_metrics(self) -> Table:
@@ -170,10 +187,14 @@ class Note(_Record):
 
 
 class Published(_Record):
-    """What was published on one data set; ``title`` is how it is written."""
+    """What was published on one data set; ``title`` is how it is written.
+
+    ``own_commands`` says that each system is trained by a command of its own name, and not of the data set's.
+    """
 
     benchmark: str
     title: str
+    own_commands: bool = False
     splits: dict[str, Size] = Field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     notes: tuple[Note, ...] = ()
