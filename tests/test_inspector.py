@@ -1,6 +1,6 @@
 """The Model Context Protocol as its inspector's command line sees it.
 
-It is a package of npm, some 150 MB: these tests run where ``mcp-inspector`` is on the path, and fetch nothing.
+It is a package of npm, some 150 MB: these tests run where ``mcp-inspector`` is on the path and fetch nothing.
 """
 
 from __future__ import annotations
