@@ -14,7 +14,7 @@ from service.assistants.completion_form import CompletionForm
 from service.assistants.completion_requests import BEFORE, CompletionRequest
 from service.assistants.completion_schemas import Completion, ModelList, ModelOut
 from service.assistants.openai_errors import OpenAIError
-from service.endpoints import TheService
+from service.endpoints import BookInPath, TheService
 from service.json_bodies import JsonRoute
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["OpenAI"])
@@ -44,7 +44,7 @@ def models(service: TheService) -> ModelList:
 
 
 @router.get("/models/{model}", responses=_failures(404, 422, 500))
-def model(model: str, service: TheService) -> ModelOut:
+def model(model: BookInPath, service: TheService) -> ModelOut:
     """One book or shelf as a model."""
     model = model.partition(BEFORE)[0]
     if model.startswith(SHELF):
