@@ -29,7 +29,7 @@ def described() -> str:
         command = typer.main.get_command(getattr(import_module(module), attribute))
         command.name = name
         root.commands[name] = command
-    context = root.make_context("storyqa", [], resilient_parsing=True)
+    context = typer.Context(root, info_name="storyqa")
     return get_docs_for_click(obj=root, ctx=context, name="storyqa", title="storyqa")
 
 
