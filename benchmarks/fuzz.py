@@ -109,7 +109,7 @@ def stock(url: str) -> None:
         while True:
             time.sleep(_LOOKS_S)
             # Calls that come between ours, jobs that they give up, the server's end.
-            with contextlib.suppress(httpx.HTTPError, KeyError, SystemExit):
+            with contextlib.suppress(httpx.HTTPError, KeyError, ValueError, SystemExit):
                 put(client)
 
     threading.Thread(target=keep, daemon=True).start()
