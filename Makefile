@@ -19,7 +19,7 @@ help:
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
-	@echo "make docs     build the documentation as a site, in build/site"
+	@echo "make docs     build the documentation as a site, in build/site, and the manual page in build/man"
 	@echo "make docs-pictures  take the pictures of the page anew, in chromium"
 	@echo "make docs-tables  write the README's tables of readers and retrievers anew"
 	@echo "make fuzz     try thousands of hostile inputs on every parser and every call, an hour or so"
@@ -52,6 +52,7 @@ openapi: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build
+	PYTHONPATH=. $(VENV)/bin/python deploy/man_page.py build/man/man1
 
 docs-pictures: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/page_pictures.py

@@ -1,22 +1,26 @@
 """Schemathesis over the whole OpenAPI: no 5xx, no status that is not documented, no answer of another shape.
 
-``python -m benchmarks.fuzz --examples 200`` starts a server over a new store, puts a book into it over HTTP,
-and sends what Schemathesis makes of the OpenAPI, sound and unsound, to every call. Exit code 1 where a check
-failed; every failure is printed with the request that shows it.
+``python -m benchmarks.fuzz --examples 200`` starts a server over a new store, puts books and a shelf into it
+over HTTP, and sends what Schemathesis makes of the OpenAPI, sound and unsound, to every call. Exit code 1
+where a check failed; every failure is printed with the request that shows it.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import httpx
 
@@ -29,9 +33,17 @@ CHECKS = (
     "response_schema_conformance",
     "unsupported_method",
 )
-# The id of the examples in the OpenAPI, so that some requests get as far as an answer.
-BOOK = "the-bell"
+# The names of the examples in the OpenAPI, so that some requests get as far as an answer.
+BOOKS = ("the-bell", "the-mill")
+SHELF = "mysteries"
 _PATIENCE_S = 600
+_LOOKS_S = 0.5
+_COVER = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(64)).decode()
+_OPENING = "Lisbet was the miller's daughter. Nobody but Lisbet knew where the key was hidden."
+_FILE = """<FictionBook xmlns:l="http://www.w3.org/1999/xlink"><description><title-info>
+<book-title>The Bell</book-title><coverpage><image l:href="#g"/></coverpage></title-info></description>
+<body><section><title><p>III. The Bell Rope</p></title>{}</section></body>
+<binary id="g" content-type="image/png">{}</binary></FictionBook>"""
 
 
 @contextmanager
@@ -65,18 +77,42 @@ def server(store: Path) -> Iterator[str]:
             process.wait()
 
 
-def put_book(url: str) -> None:
-    """Upload how the sample story begins and wait until it is on the shelf."""
-    story = ROOT / "evaluation" / "sample" / "weigher-of-sandry-quay.txt"
+def put(client: httpx.Client) -> None:
+    """Have the books, which are how the sample story begins, with a cover, and the shelf with them on it."""
+    for id in BOOKS:
+        if client.get(f"/books/{id}").status_code == 404:
+            index(client, id)
+    if client.get(f"/shelves/{SHELF}").status_code == 404:
+        client.put(f"/shelves/{SHELF}", json={"books": BOOKS}).raise_for_status()
+
+
+def index(client: httpx.Client, id: str) -> None:
+    """Upload a book and wait until it can be asked."""
+    story = (ROOT / "evaluation" / "sample" / "weigher-of-sandry-quay.txt").read_text(encoding="utf-8")
+    paragraphs = "".join(f"<p>{escape(one)}</p>" for one in [_OPENING, *story[:4000].split("\n\n")])
+    data = _FILE.format(paragraphs, _COVER).encode()
+    began = client.post("/books", files={"file": ("bell.fb2", data)}, data={"id": id}).raise_for_status()
+    deadline = time.monotonic() + _PATIENCE_S
+    while (job := client.get(began.headers["location"]).json())["status"] != "done":
+        if job["status"] == "failed" or time.monotonic() > deadline:
+            raise SystemExit(f"the book cannot be indexed: {job}")
+        time.sleep(0.2)
+
+
+def stock(url: str) -> None:
+    """Put the books and the shelf there, and from then on back when a call has taken them away."""
     transport = httpx.HTTPTransport(retries=20)  # it listens a moment after it has said where
-    text = story.read_text(encoding="utf-8")[:4000]
-    with httpx.Client(base_url=url, transport=transport, timeout=60) as client:
-        began = client.post("/books", json={"text": text, "id": BOOK}).raise_for_status()
-        deadline = time.monotonic() + _PATIENCE_S
-        while (job := client.get(began.headers["location"]).json())["status"] != "done":
-            if job["status"] == "failed" or time.monotonic() > deadline:
-                raise SystemExit(f"the book cannot be indexed: {job}")
-            time.sleep(0.2)
+    client = httpx.Client(base_url=url, transport=transport, timeout=60)
+    put(client)
+
+    def keep() -> None:
+        while True:
+            time.sleep(_LOOKS_S)
+            # Calls that come between ours, jobs that they give up, the server's end.
+            with contextlib.suppress(httpx.HTTPError, KeyError, ValueError, SystemExit):
+                put(client)
+
+    threading.Thread(target=keep, daemon=True).start()
 
 
 def fuzz(url: str, examples: int, seed: int, phases: str) -> int:
@@ -98,7 +134,7 @@ def main() -> int:
     parser.add_argument("--phases", default="examples,coverage,fuzzing")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as store, server(Path(store)) as url:
-        put_book(url)
+        stock(url)
         return fuzz(url, arguments.examples, arguments.seed, arguments.phases)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from answering.book_qa import Ask
-from service.calls import retry_after
+from service.client_requests import retry_after
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,36 @@
-"""A client of the HTTP service for Python programs, for threads and for ``async``."""
+"""A client of the HTTP service for Python programs; it may be shared between threads."""
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
-from tenacity import AsyncRetrying, Retrying
+from tenacity import Retrying
 
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
-from service.calls import Call, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+from service.client_requests import (
+    POLL_S,
+    TIMEOUT_S,
+    URL,
+    Call,
+    JobStatus,
+    Limits,
+    Patience,
+    ServiceError,
+    done,
+    headers,
+    parts,
+    unreachable,
+)
 from service.overview_schemas import ProfileOut, RecapOut
-from service.schemas import AnswerResponse, SearchResponse, ShelfOut
-
-__all__ = ["AsyncClient", "Client", "JobFailed", "JobStatus", "Patience", "ServiceBusy", "ServiceError"]
+from service.schemas import AnswerResponse, ReaderOut, SearchResponse, ShelfOut, Version
 
 Result = TypeVar("Result")
-
-Limits = int | str | Mapping[str, int | str | None] | None
-"""How far a reader has got: in each book alike, or by book id."""
-
-URL = "http://127.0.0.1:8000"
-TIMEOUT_S = 150.0
-_POLL_S = 0.5
 
 
 class Client:
@@ -46,7 +49,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
         patience: Patience | None = None,
     ) -> None:
-        self._http = httpx.Client(base_url=url, headers=_headers(key), timeout=timeout_s)
+        self._http = httpx.Client(base_url=url, headers=headers(key), timeout=timeout_s)
         self._patience = patience or Patience()
 
     def __enter__(self) -> Self:
@@ -118,6 +121,10 @@ class Client:
         """One book, with its chapters."""
         return self._send(calls.book(book_id))
 
+    def cover(self, book_id: str) -> bytes:
+        """The picture on its cover, where the book has one: see ``has_cover`` of a book."""
+        return self._send(calls.cover(book_id))
+
     def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
         return self._send(calls.characters(book_id, before))
@@ -125,6 +132,10 @@ class Client:
     def shelves(self) -> list[ShelfOut]:
         """All shelves."""
         return self._send(calls.shelves())
+
+    def shelf(self, name: str) -> ShelfOut:
+        """One shelf."""
+        return self._send(calls.shelf(name))
 
     def put_shelf(self, name: str, books: Sequence[str], *, title: str | None = None) -> ShelfOut:
         """Make a shelf, or have it hold these books alone."""
@@ -134,9 +145,11 @@ class Client:
         """Forget a shelf; its books stay."""
         self._send(calls.delete_shelf(name))
 
-    def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
-        """Who somebody in a book is, so far."""
-        return self._send(calls.who(book_id, name, before))
+    def who(
+        self, book_id: str, name: str, *, before: int | str | None = None, k: int | None = None
+    ) -> ProfileOut:
+        """Who somebody in a book is, so far, in ``k`` sentences at most."""
+        return self._send(calls.who(book_id, name, before, k))
 
     def recap(
         self, book_id: str, *, before: int | str | None = None, sentences: int | None = None
@@ -175,13 +188,25 @@ class Client:
         while not job.ended:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"job {job.id} is {job.status} after {timeout_s:g} s; wait longer for it")
-            time.sleep(_POLL_S)
+            time.sleep(POLL_S)
             job = self.job(job.id)
-        return _done(job)
+        return done(job)
+
+    def cancel(self, job_id: str) -> None:
+        """Give a job up, whether it waits or runs."""
+        self._send(calls.cancel(job_id))
 
     def remove_book(self, book_id: str) -> None:
         """Take a book out of the store."""
         self._send(calls.remove_book(book_id))
+
+    def readers(self) -> list[ReaderOut]:
+        """The readers that a question may name."""
+        return self._send(calls.readers())
+
+    def version(self) -> Version:
+        """Which storyqa answers, and what it answers with."""
+        return self._send(calls.version())
 
     def ready(self) -> bool:
         """Whether the models are loaded."""
@@ -198,108 +223,7 @@ class Client:
 
     def _try(self, call: Call[Result]) -> Result:
         try:
-            with _parts(call) as parts:
-                return call.result(self._http.request(call.method, call.path, **parts))
+            with parts(call) as sent:
+                return call.result(self._http.request(call.method, call.path, **sent))
         except httpx.TransportError as error:
-            raise calls.unreachable(self._http.base_url, error) from error
-
-
-class AsyncClient:
-    """``Client`` for ``async`` programs: the same calls, awaited."""
-
-    def __init__(
-        self,
-        url: str = URL,
-        *,
-        key: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-        patience: Patience | None = None,
-    ) -> None:
-        self._http = httpx.AsyncClient(base_url=url, headers=_headers(key), timeout=timeout_s)
-        self._patience = patience or Patience()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Let the connections go."""
-        await self._http.aclose()
-
-    async def answer(self, book_id: str | Sequence[str], question: str, **options: Any) -> AnswerResponse:
-        """The answer to one question; ``options`` are those of ``Client.answer``."""
-        return await self._send(calls.answer(calls.question(book_id, question, **options)))
-
-    async def answers(self, questions: Iterable[Mapping[str, Any]]) -> list[AnswerResponse]:
-        """The answers to many, in order; each is what ``POST /answer`` takes."""
-        return await self._send(calls.answers([*questions]))
-
-    async def search(self, book_id: str | Sequence[str], question: str, **options: Any) -> SearchResponse:
-        """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
-        return await self._send(calls.search(calls.question(book_id, question, **options)))
-
-    async def books(self) -> list[BookOut]:
-        """All books."""
-        return await self._send(calls.books())
-
-    async def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
-        """Who is in a book, the most frequent first."""
-        return await self._send(calls.characters(book_id, before))
-
-    async def shelves(self) -> list[ShelfOut]:
-        """All shelves."""
-        return await self._send(calls.shelves())
-
-    async def who(self, book_id: str, name: str, *, before: int | str | None = None) -> ProfileOut:
-        """Who somebody in a book is, so far."""
-        return await self._send(calls.who(book_id, name, before))
-
-    async def recap(
-        self, book_id: str, *, before: int | str | None = None, sentences: int | None = None
-    ) -> RecapOut:
-        """What has happened so far, chapter by chapter, in so many sentences each."""
-        return await self._send(calls.recap(book_id, before, sentences))
-
-    async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
-        """``book.text[start:end]``."""
-        return (await self._send(calls.text(book_id, start, end))).text
-
-    async def _send(self, call: Call[Result]) -> Result:
-        return await AsyncRetrying(**self._patience.retrying())(self._try, call)
-
-    async def _try(self, call: Call[Result]) -> Result:
-        try:
-            with _parts(call) as parts:
-                return call.result(await self._http.request(call.method, call.path, **parts))
-        except httpx.TransportError as error:
-            raise calls.unreachable(self._http.base_url, error) from error
-
-
-def _headers(key: str | None) -> dict[str, str]:
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
-
-
-def _done(job: JobStatus) -> JobStatus:
-    if job.status == "failed":
-        raise JobFailed(job)
-    return job
-
-
-@contextlib.contextmanager
-def _parts(call: Call[Any]) -> Iterator[dict[str, Any]]:
-    """The parts of the request for httpx; a file is opened anew for every try, and never read whole."""
-    with contextlib.ExitStack() as stack:
-        parts: dict[str, Any] = {"params": call.params}
-        if call.json is not None:
-            parts["json"] = call.json
-        if call.file is not None:
-            name, source = call.file
-            content: IO[bytes] | bytes = (
-                source if isinstance(source, bytes) else stack.enter_context(source.open("rb"))
-            )
-            parts |= {"files": {"file": (name, content)}, "data": call.data}
-        yield parts
+            raise unreachable(self._http.base_url, error) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from fastapi.responses import Response
 
 from answering import profiles, recaps
@@ -39,6 +39,7 @@ def _service(request: Request) -> Service:
 
 
 TheService = Annotated[Service, Depends(_service)]
+BookInPath = Annotated[str, Path(examples=["the-bell"])]
 _FAILURES = (400, 404, 422, 500, 502, 503, 504)
 
 
@@ -91,14 +92,14 @@ def books(service: TheService) -> list[BookOut]:
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])
-def book(book_id: str, service: TheService) -> BookDetails:
+def book(book_id: BookInPath, service: TheService) -> BookDetails:
     """One book: its chapters, and how it was indexed."""
     return BookDetails.of(service.qa.store.manifest(book_id))
 
 
 @router.get("/books/{book_id}/text", responses=problems.responses(404, 422, 500), tags=["books"])
 def text(
-    book_id: str,
+    book_id: BookInPath,
     service: TheService,
     start: Annotated[int, Query(ge=0, description="The first character.", examples=[10412])] = 0,
     end: Annotated[
@@ -132,7 +133,7 @@ class NoCover(Refused):
     | {200: {"content": {type: {"schema": {"type": "string", "format": "binary"}} for type in TYPES}}},
     tags=["books"],
 )
-def cover(book_id: str, service: TheService) -> Response:
+def cover(book_id: BookInPath, service: TheService) -> Response:
     """The picture on the book's cover, where its file has one: `has_cover` of the book."""
     picture = service.qa.open(book_id).cover
     media_type = None if picture is None else picture_type(picture)
@@ -153,14 +154,14 @@ Read = Annotated[
 
 
 @router.get("/books/{book_id}/characters", responses=problems.responses(404, 422, 500, 501), tags=["books"])
-async def characters(book_id: str, service: TheService, before: Read = None) -> list[CharacterOut]:
+async def characters(book_id: BookInPath, service: TheService, before: Read = None) -> list[CharacterOut]:
     """Who is in the book, the most frequent first. The first call for a book reads all of it, for seconds."""
     return await service.overviews.characters(book_id, before)
 
 
 @router.get("/books/{book_id}/who", responses=problems.responses(404, 422, 500, 501, 504), tags=["books"])
 async def who(
-    book_id: str,
+    book_id: BookInPath,
     service: TheService,
     name: Annotated[
         str, Query(min_length=1, max_length=200, description="Any of their names.", examples=["Lisbet"])
@@ -179,7 +180,7 @@ async def who(
 
 @router.get("/books/{book_id}/recap", responses=problems.responses(404, 422, 500), tags=["books"])
 async def recap(
-    book_id: str,
+    book_id: BookInPath,
     service: TheService,
     before: Read = None,
     sentences: Annotated[

@@ -11,7 +11,8 @@ from typing import Any, Self
 
 import httpx
 
-from service.client import Client, Patience, ServiceError
+from service.client import Client
+from service.client_requests import Patience, ServiceError
 from service.schemas import AnswerResponse
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from indexing.sources.locate import find
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 from service.book_schemas import BookOut
-from service.client import Limits
+from service.client_requests import Limits
 from service.schemas import AnswerResponse, SearchResponse
 from service.settings import load_settings
 from text.errors import StoryQAError

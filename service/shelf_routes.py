@@ -16,7 +16,7 @@ from service.json_bodies import JsonRoute
 from service.request_body import RequestBody
 from service.schemas import BookId, ShelfOut, example
 
-Name = Annotated[str, Path(max_length=LONGEST, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+Name = Annotated[str, Path(max_length=LONGEST, pattern=r"^[a-z0-9][a-z0-9._-]*$", examples=["mysteries"])]
 
 router = APIRouter(tags=["shelves"], route_class=JsonRoute)
 
@@ -40,7 +40,7 @@ def shelves(service: TheService) -> list[ShelfOut]:
 
 
 @router.get("/shelves/{name}", responses=problems.responses(404, 422, 500))
-def shelf(name: str, service: TheService) -> ShelfOut:
+def shelf(name: Annotated[str, Path(examples=["mysteries"])], service: TheService) -> ShelfOut:
     """One shelf."""
     return ShelfOut.model_validate(_shelves(service).get(name))
 

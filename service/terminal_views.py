@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,8 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+
+from terminal.output import printable
 
 if TYPE_CHECKING:
     from answering.book_qa import CitedAnswer, Evidence, Found
@@ -20,8 +21,6 @@ _ABOVE = {
     "maybe": "Maybe:",
     "none": "The passages read may not answer this; the best guess is:",
 }
-# Long work shows a bar only once it has proved to be long.
-_PATIENCE_S = 2.0
 
 
 def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool = False) -> Panel:
@@ -95,7 +94,7 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
     before, answer, after = evidence.sentence[:start], evidence.sentence[start:end], evidence.sentence[end:]
     mark = "**" if plain else ""
     return Text.assemble(
-        _spaces(before), (f"{mark}{_spaces(answer)}{mark}", "" if plain else _HIGHLIGHT), _spaces(after)
+        printable(before), (f"{mark}{printable(answer)}{mark}", "" if plain else _HIGHLIGHT), printable(after)
     )
 
 
@@ -119,13 +118,8 @@ def _place(evidence: Evidence | Quote) -> str:
     )
 
 
-def _spaces(text: str) -> str:
-    """``text`` with every run of space, line breaks included, as one space."""
-    return re.sub(r"\s+", " ", text)
-
-
 def _one_line(text: str) -> str:
-    return _spaces(text).strip()
+    return printable(text).strip()
 
 
 def hits_table(found: Found) -> Table:

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indexing.errors import IndexMismatch, SourceError, UnknownBook
+    from service.async_client import AsyncClient
     from service.book_schemas import BookDetails, BookOut, ChapterOut, CharacterOut
-    from service.client import AsyncClient, Client, JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
+    from service.client import Client
+    from service.client_requests import JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
     from service.local_library import Library
+    from service.overview_schemas import ProfileOut, RecapOut
     from service.schemas import (
         AnswerResponse,
         CandidateOut,
         EvidenceOut,
         HitOut,
         PassageOut,
+        ReaderOut,
         SearchResponse,
         ShelfOut,
+        Version,
     )
     from text.errors import StoryQAError
 
@@ -31,12 +36,12 @@ if TYPE_CHECKING:
 _WHERE = {
     "Library": "service.local_library",
     "Client": "service.client",
-    "AsyncClient": "service.client",
-    "Patience": "service.client",
-    "JobStatus": "service.client",
-    "JobFailed": "service.client",
-    "ServiceError": "service.client",
-    "ServiceBusy": "service.client",
+    "AsyncClient": "service.async_client",
+    "Patience": "service.client_requests",
+    "JobStatus": "service.client_requests",
+    "JobFailed": "service.client_requests",
+    "ServiceError": "service.client_requests",
+    "ServiceBusy": "service.client_requests",
     "AnswerResponse": "service.schemas",
     "CandidateOut": "service.schemas",
     "EvidenceOut": "service.schemas",
@@ -44,6 +49,10 @@ _WHERE = {
     "PassageOut": "service.schemas",
     "SearchResponse": "service.schemas",
     "ShelfOut": "service.schemas",
+    "ReaderOut": "service.schemas",
+    "Version": "service.schemas",
+    "ProfileOut": "service.overview_schemas",
+    "RecapOut": "service.overview_schemas",
     "BookDetails": "service.book_schemas",
     "BookOut": "service.book_schemas",
     "ChapterOut": "service.book_schemas",
@@ -71,6 +80,9 @@ __all__ = [
     "Library",
     "PassageOut",
     "Patience",
+    "ProfileOut",
+    "ReaderOut",
+    "RecapOut",
     "SearchResponse",
     "ServiceBusy",
     "ServiceError",
@@ -78,6 +90,7 @@ __all__ = [
     "SourceError",
     "StoryQAError",
     "UnknownBook",
+    "Version",
     "__version__",
 ]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 def print_json(content: Any) -> None:
@@ -21,6 +24,11 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line: every run of space and of characters that steer a terminal is one space."""
+    return _UNPRINTABLE.sub(" ", text)
 
 
 def counted(count: int, noun: str) -> str:

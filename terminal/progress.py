@@ -38,6 +38,10 @@ class ProgressBars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Take the bars away for good, from any thread."""
         with self._lock:
             self._timer.cancel()
             if self._shown is not None:

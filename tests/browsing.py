@@ -72,6 +72,24 @@ def answered(page: Page) -> None:
     page.locator("#answer:not([aria-busy]) figcaption").wait_for()
 
 
+# What axe is run on: the looks of the page for people who see little, or on a phone.
+WIDTHS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
+
+
+def looks(colours: str, size: str) -> dict[str, Any]:
+    """The options of a visit in ``light`` or ``dark`` colours, at a ``desk`` or on a ``phone``."""
+    return {"color_scheme": colours, "viewport": WIDTHS[size], "reduced_motion": "reduce"}
+
+
+def check(page: Page, view: str) -> None:
+    """Fail where axe finds a fault in what is shown, or it is wider than the screen; ``view`` is its name."""
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, f"{view}: {results.generate_report()}"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+
+
 # The offset at which an element's text begins, counted in its paragraph, and how much text it holds:
 # what is seen, not what the page says of itself.
 OFFSETS = """mark => {

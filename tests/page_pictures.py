@@ -1,6 +1,6 @@
 """The pictures of the page in docs/page.md, taken of a real service with the sample story.
 
-``python tests/page_pictures.py`` takes them anew, in Debian's Chromium.
+``python tests/page_pictures.py`` takes them anew, in Debian's Chromium; with names after it, those alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import browsing
+import shelf
 from server import running
 
+from indexing.build import BuildSettings, build_book
 from service.app import create_app
 from service.sample_story import BOOK_ID, story
 from service.settings import Settings
@@ -26,7 +29,10 @@ PHONE = {"width": 390, "height": 844}
 QUESTION = "Where did Mrs. Wimpole take a room?"
 DOUBTFUL = "Why did the goose leave?"
 
+TOGETHER = "How many eggs were in the nest?"
+
 View = Callable[[Any], None]
+Look = tuple[View, str, dict[str, Any]]
 
 held: list[Any] = []  # requests that are not answered while a picture is taken
 
@@ -103,36 +109,96 @@ def error(page: Any) -> None:
     page.locator("#near button").wait_for()
 
 
+def cover(page: Any) -> None:
+    """A book with a cover."""
+    page.goto("/#book=lantern")
+    page.locator("#cover").wait_for()
+
+
+def several(page: Any) -> None:
+    """All books asked at once, one of them read half."""
+    page.goto("/#book=lantern&read=50")
+    page.locator("#cover").wait_for()
+    page.goto(f"/#book=*&q={TOGETHER.replace(' ', '+')}")
+    browsing.answered(page)
+    page.locator("#together summary").click()
+
+
 VIEWS: tuple[View, ...] = (start, answer, maybe, reader, people, library, uploading, answering, error)
+# Of a library of several books, of which one has a cover.
+OF_SEVERAL: tuple[View, ...] = (cover, several)
+COVER = """<svg xmlns="http://www.w3.org/2000/svg" width="240" height="360" viewBox="0 0 240 360"
+  font-family="serif" text-anchor="middle" fill="#f2ead8">
+<rect width="240" height="360" fill="#1d3a5f"/>
+<path d="M0 290q60-30 120 0t120 0v70H0z" fill="#0f2238"/>
+<path d="M96 290l10-150h28l10 150z"/>
+<rect x="100" y="112" width="40" height="28" fill="#f5c542"/>
+<path d="M96 112l24-22 24 22z" fill="#a33b2f"/>
+<path d="M140 118L240 84v72L140 134z" fill="#f5c542" opacity=".4"/>
+<text x="120" y="50" font-size="21">The Lamp</text>
+<text x="120" y="74" font-size="17">at Quill Point</text>
+</svg>"""
 
 
 @contextmanager
-def service() -> Iterator[str]:
-    """The address of a service with the sample story and the default reader."""
+def service(picture: bytes | None = None) -> Iterator[str]:
+    """The address of a service with the sample story and the default reader.
+
+    With the ``picture`` of a cover there are the books of the tests' shelf, too, one with that on it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         Library(folder).index(story(), id=BOOK_ID)
+        if picture is not None:
+            store = shelf.stock(Path(folder))
+            book = replace(shelf.story("lantern"), cover=picture)
+            build_book(book, BuildSettings(words=30), store, force=True)
         with running(create_app(Settings(store=Path(folder)))) as url:
             yield url
 
 
 def main() -> int:
-    """Take every view on a desk, and two of them in the dark and on a phone."""
+    """Take every view on a desk, and some of them in the dark and on a phone."""
     PICTURES.mkdir(exist_ok=True)
-    looks: list[tuple[View, str, dict[str, Any]]] = [
+    wanted = set(sys.argv[1:])
+    dark: dict[str, Any] = {"viewport": DESK, "color_scheme": "dark"}
+    looks: list[Look] = [
         *((view, view.__name__, {"viewport": DESK}) for view in VIEWS),
-        (answer, "answer-dark", {"viewport": DESK, "color_scheme": "dark"}),
+        (answer, "answer-dark", dark),
         (answer, "answer-phone", {"viewport": PHONE}),
     ]
-    with service() as url, browsing.chromium() as chromium:
-        for view, name, options in looks:
-            with browsing.visiting(chromium, url, reduced_motion="reduce", **options) as page:
-                view(page)
-                whole = page.locator("dialog[open]").count() == 0
-                page.screenshot(path=PICTURES / f"{name}.jpg", type="jpeg", quality=72, full_page=whole)
-                while held:
-                    held.pop().abort()
-            print(f"took {name}")
+    of_several: list[Look] = [
+        *((view, view.__name__, {"viewport": DESK}) for view in OF_SEVERAL),
+        (several, "several-dark", dark),
+        (several, "several-phone", {"viewport": PHONE}),
+    ]
+    with browsing.chromium() as chromium:
+        for group, picture in ((looks, None), (of_several, drawn(chromium))):
+            chosen = [look for look in group if not wanted or look[1] in wanted]
+            if chosen:
+                with service(picture) as url:
+                    take(chromium, url, chosen)
     return 0
+
+
+def drawn(chromium: Any) -> bytes:
+    """The cover as a picture that a book may have, which an SVG is not."""
+    page = chromium.new_page(viewport={"width": 240, "height": 360})
+    page.set_content(f"<body style='margin:0'>{COVER}</body>")
+    picture: bytes = page.screenshot(type="png")
+    page.close()
+    return picture
+
+
+def take(chromium: Any, url: str, looks: list[Look]) -> None:
+    """Visit the page for every look, and keep what is seen."""
+    for view, name, options in looks:
+        with browsing.visiting(chromium, url, reduced_motion="reduce", **options) as page:
+            view(page)
+            whole = page.locator("dialog[open]").count() == 0
+            page.screenshot(path=PICTURES / f"{name}.jpg", type="jpeg", quality=72, full_page=whole)
+            while held:
+                held.pop().abort()
+        print(f"took {name}")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ from server import new_key, running
 from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
 from service.app import create_app
-from service.calls import retry_after
-from service.client import AsyncClient, Client, JobFailed, Patience, ServiceError
+from service.async_client import AsyncClient
+from service.client import Client
+from service.client_requests import JobFailed, Patience, ServiceError, retry_after
 from service.schemas import AnswerResponse
 from service.settings import Settings
 

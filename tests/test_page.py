@@ -409,41 +409,29 @@ def test_a_key_is_asked_for_once_and_shown_from_then_on(
 # Everybody
 
 
-WIDTHS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
-
-
 @browser_test
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("size", WIDTHS)
+@pytest.mark.parametrize("size", browsing.WIDTHS)
 def test_no_view_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
     chromium: Any, url: str, colours: str, size: str
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    options = {"color_scheme": colours, "viewport": WIDTHS[size], "reduced_motion": "reduce"}
-    with browsing.visiting(chromium, url, **options) as page:
-
-        def check(view: str) -> None:
-            results = Axe().run(page, options={"resultTypes": ["violations"]})
-            assert results.violations_count == 0, f"{view}: {results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
-
+    with browsing.visiting(chromium, url, **browsing.looks(colours, size)) as page:
         page.goto("/")
         expect(page.locator("#book-about")).to_contain_text("3 books")
-        check("start")
+        browsing.check(page, "start")
         browsing.ask(page, *shelf.QUESTIONS[2], read=80)
         page.locator("#answer details").click()
-        check("answer")
+        browsing.check(page, "answer")
         page.locator(".open").click()
         page.locator("#pages mark").first.wait_for()
-        check("reader")
+        browsing.check(page, "reader")
         page.keyboard.press("Escape")
         page.locator("#book").click()
         page.locator("#file").set_input_files(file("mill.pdf"))
         page.locator("#uploads .failed").wait_for()
-        check("library")
+        browsing.check(page, "library")
         page.locator(".remove").first.click()
-        check("removing")
+        browsing.check(page, "removing")
         held: list[Any] = []
 
         def hold(route: Any) -> None:
@@ -452,24 +440,24 @@ def test_no_view_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
         page.route("**/books", hold)
         page.locator("#file").set_input_files(file("mill.txt"))
         page.locator("#uploads progress").wait_for()
-        check("uploading")
+        browsing.check(page, "uploading")
         held.pop().abort()
         page.unroute("**/books")
         page.route("**/answer", hold)
         page.goto("/?#book=lantern&q=Who+owed+Ines+a+ship%3F")
         expect(page.locator("#status")).to_contain_text("Searching")
-        check("answering")
+        browsing.check(page, "answering")
         held.pop().abort()
         page.unroute("**/answer")
         page.goto("/?#book=lantem")
         page.locator("#near button").wait_for()
-        check("error")
+        browsing.check(page, "error")
         many = [{"id": f"b{n}", "title": f"Book {n} " * n, "words": n} for n in range(1, 101)]
         page.route("**/books", lambda route: route.fulfill(json=many))
         page.goto("/?many")
         page.locator("#book").click()
         expect(page.locator("#books li")).to_have_count(100)
-        check("a hundred books")
+        browsing.check(page, "a hundred books")
 
 
 @browser_test

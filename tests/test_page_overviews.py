@@ -20,9 +20,6 @@ expect.set_options(timeout=browsing.PATIENCE_MS)
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
-
-
 STORY = """\
 I. The Ferry
 
@@ -167,24 +164,15 @@ def test_without_the_model_for_names_the_page_says_so(page: Any) -> None:
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("size", WIDTHS)
+@pytest.mark.parametrize("size", browsing.WIDTHS)
 def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
     chromium: Any, url: str, colours: str, size: str
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    options = {"color_scheme": colours, "viewport": WIDTHS[size], "reduced_motion": "reduce"}
-    with browsing.visiting(chromium, url, **options) as page:
-
-        def check(view: str) -> None:
-            results = Axe().run(page, options={"resultTypes": ["violations"]})
-            assert results.violations_count == 0, f"{view}: {results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
-
+    with browsing.visiting(chromium, url, **browsing.looks(colours, size)) as page:
         opened(page, "people")
         page.locator(".who").first.click()
         page.locator(".told blockquote").first.wait_for()
-        check("people")
+        browsing.check(page, "people")
         page.locator('[aria-controls="recap"]').click()
         page.locator("#recap blockquote").first.wait_for()
-        check("recap")
+        browsing.check(page, "recap")

@@ -221,48 +221,35 @@ def test_a_shelf_that_is_not_there_is_said_to_be_and_another_can_be_chosen(page:
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("size", browsing.WIDTHS)
 def test_several_books_have_no_fault_that_axe_finds_and_fit_the_screen(
-    chromium: Any, url: str, colours: str, width: int
+    chromium: Any, url: str, colours: str, size: str
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    options = {
-        "color_scheme": colours,
-        "viewport": {"width": width, "height": 740},
-        "reduced_motion": "reduce",
-    }
-    with browsing.visiting(chromium, url, **options) as page:
-
-        def check(view: str) -> None:
-            results = Axe().run(page, options={"resultTypes": ["violations"]})
-            assert results.violations_count == 0, f"{view}: {results.generate_report()}"
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
-
+    with browsing.visiting(chromium, url, **browsing.looks(colours, size)) as page:
         page.goto("/#book=lantern&read=50")
         expect(page.locator("#read-about")).to_contain_text("50\u00a0%")
         page.locator("#book").click()
         page.locator("#books input").first.check()
-        check("choosing")
+        browsing.check(page, "choosing")
         page.locator("#books input").last.check()
         page.locator("#ticked button").click()
         expect(page.locator("#question")).to_be_focused()
         page.locator("#together summary").click()
-        check("chosen")
+        browsing.check(page, "chosen")
         held: list[Any] = []
         page.route("**/answer", lambda route: held.append(route))
         page.locator("#question").fill(QUESTION)
         page.keyboard.press("Enter")
         expect(page.locator("#status")).to_have_text("Searching 2 books …")
-        check("answering")
+        browsing.check(page, "answering")
         held.pop().continue_()
         page.unroute("**/answer")
         browsing.answered(page)
         page.locator("#answer details").click()
-        check("answer")
+        browsing.check(page, "answer")
         page.locator(".open").click()
         page.locator("#pages mark").first.wait_for()
-        check("reader")
+        browsing.check(page, "reader")
         page.goto("/#book=shelf:watre")
         page.locator("#near button").wait_for()
-        check("error")
+        browsing.check(page, "error")

@@ -19,7 +19,8 @@ from indexing.shelves import Shelves
 from indexing.store import IndexStore
 from service import cli
 from service.access.api_keys import KeyFile
-from service.client import AsyncClient, Client
+from service.async_client import AsyncClient
+from service.client import Client
 from service.settings import Settings
 from text.registry import UnknownName
 

@@ -16,6 +16,7 @@ from service.assistants.completion_schemas import (
     Choice,
     Citation,
     Completion,
+    Usage,
 )
 from service.assistants.openai_errors import as_json
 from service.problems import Problem, openai_error_of
@@ -29,12 +30,14 @@ _NOTHING_READ = "there was nothing to read"
 class CompletionForm:
     """The answer to one question as a completion, whole or as the events of a stream (``EventForm``).
 
-    ``model`` is what was asked, ``origin`` the address of the service, to which the citations lead.
+    ``model`` is what was asked, ``origin`` the address of the service, to which the citations lead;
+    with ``usage`` a stream has the chunk that says what was used.
     """
 
-    def __init__(self, model: str, origin: str) -> None:
+    def __init__(self, model: str, origin: str, usage: bool = False) -> None:
         self._model = model
         self._origin = origin
+        self._usage = usage
         self._id = f"chatcmpl-{uuid.uuid4().hex}"
         self._created = int(time.time())
 
@@ -67,6 +70,7 @@ class CompletionForm:
                 *(self._chunk({"content": word}) for word in _WORD.findall(message.content)),
                 self._chunk({"annotations": annotations}),
                 self._chunk({}, finish_reason="stop", storyqa=answer.model_dump()),
+                *([self._event([], usage=Usage().model_dump())] if self._usage else []),
                 "data: [DONE]\n\n",
             ]
         )
@@ -77,12 +81,15 @@ class CompletionForm:
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return self._event([choice], **more)
+
+    def _event(self, choices: list[dict[str, Any]], **more: Any) -> str:
         content = {
             "id": self._id,
             "object": "chat.completion.chunk",
             "created": self._created,
             "model": self._model,
-            "choices": [choice],
+            "choices": choices,
         }
         return f"data: {json.dumps(content | more)}\n\n"
 

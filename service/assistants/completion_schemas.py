@@ -1,28 +1,17 @@
-"""What goes over OpenAI's calls: a book is a model, the last message of the user the question."""
+"""What OpenAI's calls answer: a book is a model, and an answer the message of an assistant."""
 
 from __future__ import annotations
 
-import contextlib
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answering.ask import (
-    MOST_PASSAGES,
-    MOST_TURNS,
-    BadRequest,
-    Turn,
-    check_conversation,
-    check_question,
-)
 from answering.scope import SHELF
 from indexing.manifest import Manifest
 from indexing.shelves import Shelf
-from service.request_body import RequestBody
-from service.schemas import ANSWERED, AnswerRequest, AnswerResponse, EvidenceOut, Limits, TurnIn, example
+from service.schemas import ANSWERED, AnswerResponse, EvidenceOut, example
 
-_MESSAGE: dict[str, JsonValue] = {"role": "user", "content": "Where was the key hidden?"}
 _MODEL: dict[str, JsonValue] = {
     "id": "the-bell",
     "object": "model",
@@ -62,102 +51,9 @@ _COMPLETION = {
             "logprobs": None,
         }
     ],
+    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     "storyqa": ANSWERED,
 }
-
-
-class ContentPart(BaseModel):
-    """A part of a message; those that are no text are passed over."""
-
-    type: str = Field(max_length=100)
-    text: str | None = None
-
-
-class ChatMessage(BaseModel):
-    """A message of the conversation."""
-
-    role: str = Field(max_length=100)
-    content: str | list[ContentPart] | None = None
-
-    @property
-    def text(self) -> str:
-        """What the message says."""
-        if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content if part.type == "text" and part.text)
-        return self.content or ""
-
-
-class CompletionRequest(RequestBody):
-    """A conversation whose last question is to be answered from a book.
-
-    What else OpenAI's call takes, such as `temperature`, is taken and changes nothing.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"model": "the-bell", "messages": [_MESSAGE], "before": "40%"}]}
-    )
-
-    model: Annotated[
-        str,
-        Field(
-            max_length=2000,
-            description="A book or a shelf, as `GET /v1/models` lists them, ids with commas between, or `*`.",
-        ),
-    ]
-    messages: list[ChatMessage] = Field(
-        min_length=1,
-        description="The last of the user's is the question; those before it are read where a language model "
-        "answers, to understand a question that follows others.",
-    )
-    stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
-    before: Limits = None
-    k: StrictInt = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
-    retriever: str | None = Field(
-        default=None, max_length=200, description="The server's own choice where left out."
-    )
-    reader: str | None = Field(
-        default=None, max_length=200, description="The server's own choice where left out."
-    )
-
-    @field_validator("messages")
-    @classmethod
-    def _ends_in_a_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
-        try:
-            check_question(_question(messages))
-        except BadRequest as error:
-            raise ValueError(f"the last message of the user is the question: {error}") from error
-        return messages
-
-    def asked(self) -> AnswerRequest:
-        """The same as `POST /answer` takes it."""
-        return AnswerRequest(
-            book_id=self.model,
-            question=_question(self.messages),
-            k=self.k,
-            retriever=self.retriever,
-            reader=self.reader,
-            before=self.before,
-            conversation=_turns(self.messages),
-        )
-
-
-def _turns(messages: list[ChatMessage]) -> list[TurnIn]:
-    """What was asked before the question, and answered; what is no text that a turn may have is left out."""
-    turns: list[TurnIn] = []
-    last = max(i for i, one in enumerate(messages) if one.role == "user")
-    for one in messages[:last]:
-        with contextlib.suppress(BadRequest):
-            if one.role == "user":
-                turns.append(TurnIn(question=check_question(one.text)))
-            elif one.role == "assistant" and turns:
-                turn = Turn(turns[-1].question, one.text)
-                check_conversation([turn])
-                turns[-1] = TurnIn(question=turn.question, answer=turn.answer)
-    return turns[-MOST_TURNS:]
-
-
-def _question(messages: list[ChatMessage]) -> str:
-    return next((one.text for one in reversed(messages) if one.role == "user"), "")
 
 
 class Citation(BaseModel):
@@ -220,8 +116,16 @@ class Choice(BaseModel):
     logprobs: None = None
 
 
+class Usage(BaseModel):
+    """What programs that count tokens look for. A book is read, and nothing is billed: all are 0."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+
+
 class Completion(BaseModel):
-    """An answer in OpenAI's form. There is no `usage`: a book is read, and nothing is billed by tokens."""
+    """An answer in OpenAI's form."""
 
     model_config = example(_COMPLETION)
 
@@ -230,6 +134,7 @@ class Completion(BaseModel):
     created: int
     model: str
     choices: list[Choice]
+    usage: Usage = Usage()
     storyqa: AnswerResponse = Field(description="What `POST /answer` would answer.")
 
 

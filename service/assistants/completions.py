@@ -11,9 +11,10 @@ from answering.scope import SHELF
 from indexing.shelves import Shelves
 from service import answer_events, problems
 from service.assistants.completion_form import CompletionForm
-from service.assistants.completion_schemas import Completion, CompletionRequest, ModelList, ModelOut
+from service.assistants.completion_requests import BEFORE, CompletionRequest
+from service.assistants.completion_schemas import Completion, ModelList, ModelOut
 from service.assistants.openai_errors import OpenAIError
-from service.endpoints import TheService
+from service.endpoints import BookInPath, TheService
 from service.json_bodies import JsonRoute
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["OpenAI"])
@@ -43,8 +44,9 @@ def models(service: TheService) -> ModelList:
 
 
 @router.get("/models/{model}", responses=_failures(404, 422, 500))
-def model(model: str, service: TheService) -> ModelOut:
+def model(model: BookInPath, service: TheService) -> ModelOut:
     """One book or shelf as a model."""
+    model = model.partition(BEFORE)[0]
     if model.startswith(SHELF):
         return ModelOut.of_shelf(Shelves(service.qa.store.root).get(model.removeprefix(SHELF)))
     return ModelOut.of(service.qa.store.manifest(model))
@@ -63,7 +65,7 @@ async def chat_completions(
 
     With `stream` the answer comes in server-sent events: its words, then the annotations, then `[DONE]`.
     """
-    form = CompletionForm(asked.model, _origin(request))
+    form = CompletionForm(asked.model, _origin(request), asked.wants_usage)
     if asked.stream:
         events = answer_events.AnswerEvents(form)
         return await events.response(service.answer(request, asked.asked(), events.on_found))

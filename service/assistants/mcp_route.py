@@ -21,15 +21,29 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["assistants"])
 
-_CALL = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {
-        "name": "ask",
-        "arguments": {"book_id": "the-bell", "question": "Where was the key hidden?", "before": "40%"},
-    },
-}
+_PASSAGE = "storyqa://books/the-bell/passages/0?before=40%25"
+
+
+def _message(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def _call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return _message("tools/call", name=tool, arguments=arguments)
+
+
+_MESSAGES = [
+    _call("ask", book_id="the-bell", question="Where was the key hidden?", before="40%"),
+    _call("search", book_id="*", question="Who keeps a key?", before={"the-bell": "40%", "*": 0}),
+    _call("books"),
+    _call("chapters", book_id="the-bell", before="40%"),
+    _call("read", book_id="the-bell", start=0, end=500, before="40%"),
+    _call("who", book_id="the-bell", name="Lisbet", before="40%"),
+    _call("recap", book_id="the-bell", before="40%", sentences=2),
+    _message("tools/list"),
+    _message("resources/list"),
+    _message("resources/read", uri=_PASSAGE),
+]
 _MESSAGE = {
     "type": "object",
     "required": ["jsonrpc"],
@@ -77,14 +91,14 @@ class _Passed(Response):
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": _MESSAGE | {"examples": [_CALL]}}},
+            "content": {"application/json": {"schema": _MESSAGE | {"examples": _MESSAGES}}},
         }
     },
 )
 async def mcp(request: Request) -> Response:
     """A message of the Model Context Protocol (streamable HTTP, without sessions).
 
-    Assistants find the tools by themselves: `books`, `chapters`, `search`, `ask` and `read`.
+    Assistants find the tools by themselves: `books`, `chapters`, `search`, `ask`, `read`, `who` and `recap`.
     """
     manager = request.app.state.mcp
     if isinstance(manager, MissingMcp):

@@ -16,6 +16,7 @@ from service.commands.options import (
     RetrieverName,
     Store,
 )
+from terminal.draft import Draft
 from terminal.output import console, print_json
 from terminal.progress import ProgressBars
 
@@ -70,9 +71,11 @@ def ask(
     A question with a blank, XXXXX or ____, is filled in: with a --candidate, or where there are none with a
     name or noun of the passages.
 
+    On a terminal the words of a language model are shown as it writes them, then the answer with its places.
+
     Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
     """
-    with ProgressBars("answering"):
+    with ProgressBars("answering") as bars, Draft(bars) as draft:
         from answering.book_qa import Ask, BookQA
         from answering.scope import is_one_book
         from service.asked_books import full_ids, limits
@@ -94,7 +97,8 @@ def ask(
         )
         qa.check(asked)
         qa.reach(asked)  # before the book is searched, which loads models
-        cited = qa.answer(asked)
+        hears = draft if Draft.is_wanted() and not as_json else None
+        [cited] = qa.answer_many([asked], on_words=[hears])
     if as_json:
         print_json(AnswerResponse.of(cited).model_dump())
         return

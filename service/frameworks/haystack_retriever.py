@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.client import URL, Client
+from service.client import Client
+from service.client_requests import URL
 from service.frameworks.searching import MissingFramework, name_of, place_of
 from service.local_library import Library
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.client import Limits
+from service.client_requests import Limits
 from service.frameworks.searching import MissingFramework, name_of, place_of
 
 try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.client import Limits
+from service.client_requests import Limits
 from service.frameworks.searching import MissingFramework, Searching, name_of, place_of
 
 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from service.client import Limits
+from service.client_requests import Limits
 from service.schemas import HitOut, SearchResponse
 
 

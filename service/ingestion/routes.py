@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from service import problems
+from service.endpoints import BookInPath
 from service.ingestion.ingester import Ingester
 from service.ingestion.jobs import UploadJob
 from service.ingestion.uploads import BookId, BookText, Title, read_upload
@@ -118,7 +119,7 @@ async def add_book(request: Request, response: Response, ingester: TheIngester) 
 @router.delete(
     "/books/{book_id}", status_code=204, responses=problems.responses(404, 409, 422, 500, 503, 507)
 )
-def remove_book(book_id: str, ingester: TheIngester) -> None:
+def remove_book(book_id: BookInPath, ingester: TheIngester) -> None:
     """Take a book off the shelf, even one being indexed; questions being answered from it still are."""
     ingester.remove(book_id)
 

@@ -1,0 +1,186 @@
+"""The client for ``async`` programs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+from tenacity import AsyncRetrying
+
+from service import calls
+from service.book_schemas import BookDetails, BookOut, CharacterOut
+from service.client_requests import (
+    POLL_S,
+    TIMEOUT_S,
+    URL,
+    Call,
+    JobStatus,
+    Patience,
+    ServiceError,
+    done,
+    headers,
+    parts,
+    unreachable,
+)
+from service.overview_schemas import ProfileOut, RecapOut
+from service.schemas import AnswerResponse, ReaderOut, SearchResponse, ShelfOut, Version
+
+Result = TypeVar("Result")
+
+
+class AsyncClient:
+    """``Client`` for ``async`` programs: the same calls, awaited."""
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience | None = None,
+    ) -> None:
+        self._http = httpx.AsyncClient(base_url=url, headers=headers(key), timeout=timeout_s)
+        self._patience = patience or Patience()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self._http.aclose()
+
+    async def answer(self, book_id: str | Sequence[str], question: str, **options: Any) -> AnswerResponse:
+        """The answer to one question; ``options`` are those of ``Client.answer``."""
+        return await self._send(calls.answer(calls.question(book_id, question, **options)))
+
+    async def answers(self, questions: Iterable[Mapping[str, Any]]) -> list[AnswerResponse]:
+        """The answers to many, in order; each is what ``POST /answer`` takes."""
+        return await self._send(calls.answers([*questions]))
+
+    async def search(self, book_id: str | Sequence[str], question: str, **options: Any) -> SearchResponse:
+        """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
+        return await self._send(calls.search(calls.question(book_id, question, **options)))
+
+    async def books(self) -> list[BookOut]:
+        """All books."""
+        return await self._send(calls.books())
+
+    async def book(self, book_id: str) -> BookDetails:
+        """One book, with its chapters."""
+        return await self._send(calls.book(book_id))
+
+    async def cover(self, book_id: str) -> bytes:
+        """The picture on its cover, where the book has one: see ``has_cover`` of a book."""
+        return await self._send(calls.cover(book_id))
+
+    async def characters(self, book_id: str, *, before: int | str | None = None) -> list[CharacterOut]:
+        """Who is in a book, the most frequent first."""
+        return await self._send(calls.characters(book_id, before))
+
+    async def shelves(self) -> list[ShelfOut]:
+        """All shelves."""
+        return await self._send(calls.shelves())
+
+    async def shelf(self, name: str) -> ShelfOut:
+        """One shelf."""
+        return await self._send(calls.shelf(name))
+
+    async def put_shelf(self, name: str, books: Sequence[str], *, title: str | None = None) -> ShelfOut:
+        """Make a shelf, or have it hold these books alone."""
+        return await self._send(calls.put_shelf(name, books, title))
+
+    async def delete_shelf(self, name: str) -> None:
+        """Forget a shelf; its books stay."""
+        await self._send(calls.delete_shelf(name))
+
+    async def who(
+        self, book_id: str, name: str, *, before: int | str | None = None, k: int | None = None
+    ) -> ProfileOut:
+        """Who somebody in a book is, so far, in ``k`` sentences at most."""
+        return await self._send(calls.who(book_id, name, before, k))
+
+    async def recap(
+        self, book_id: str, *, before: int | str | None = None, sentences: int | None = None
+    ) -> RecapOut:
+        """What has happened so far, chapter by chapter, in so many sentences each."""
+        return await self._send(calls.recap(book_id, before, sentences))
+
+    async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
+        """``book.text[start:end]``."""
+        return (await self._send(calls.text(book_id, start, end))).text
+
+    async def add_book(
+        self,
+        source: Path | str | bytes,
+        *,
+        id: str | None = None,
+        title: str | None = None,
+        name: str = "book.txt",
+    ) -> JobStatus:
+        """Send a book and return its job at once; ``wait`` waits for it.
+
+        A path is a file in any format that the service reads; bytes are its content, in the format that
+        ``name`` ends with.
+        """
+        content = source if isinstance(source, bytes) else Path(source)
+        name = name if isinstance(content, bytes) else content.name
+        return await self._send(calls.add_book(content, name, id=id, title=title))
+
+    async def job(self, job_id: str) -> JobStatus:
+        """How far a job is."""
+        return await self._send(calls.job(job_id))
+
+    async def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
+        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
+        deadline = time.monotonic() + timeout_s
+        while not job.ended:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"job {job.id} is {job.status} after {timeout_s:g} s; wait longer for it")
+            await asyncio.sleep(POLL_S)
+            job = await self.job(job.id)
+        return done(job)
+
+    async def cancel(self, job_id: str) -> None:
+        """Give a job up, whether it waits or runs."""
+        await self._send(calls.cancel(job_id))
+
+    async def remove_book(self, book_id: str) -> None:
+        """Take a book out of the store."""
+        await self._send(calls.remove_book(book_id))
+
+    async def readers(self) -> list[ReaderOut]:
+        """The readers that a question may name."""
+        return await self._send(calls.readers())
+
+    async def version(self) -> Version:
+        """Which storyqa answers, and what it answers with."""
+        return await self._send(calls.version())
+
+    async def ready(self) -> bool:
+        """Whether the models are loaded."""
+        try:
+            return (await self._send(calls.ready(), Patience(tries=1))).status == "ready"
+        except ServiceError as error:
+            if error.status == 503:
+                return False
+            raise
+
+    async def _send(self, call: Call[Result], patience: Patience | None = None) -> Result:
+        return await AsyncRetrying(**(patience or self._patience).retrying())(self._try, call)
+
+    async def _try(self, call: Call[Result]) -> Result:
+        try:
+            with parts(call) as sent:
+                return call.result(await self._http.request(call.method, call.path, **sent))
+        except httpx.TransportError as error:
+            raise unreachable(self._http.base_url, error) from error
