@@ -116,37 +116,44 @@ def test_a_set_of_words_has_each_once_and_none_of_padding_or_beyond_what_is_read
     assert found.tolist() == [[0, 0, 0, 1, 0], [0, 1, 0, 0, 0]]
 
 
-@pytest.mark.parametrize("net", [RnnLabeler(30, 6, 4), PropertySeq2Seq(30, 6, 4), CharSeq2Seq(30, 6, 4)])
-def test_padding_changes_nothing(net: torch.nn.Module) -> None:
-    net.eval()
+@pytest.mark.parametrize("kind", ["labels", "words", "characters"])
+def test_padding_changes_nothing(kind: str) -> None:
     short, long = [3, 4, 5], [6, 7, 8, 9, 10, 11]
     together = torch.tensor([[*short, 0, 0, 0], long]), torch.tensor([3, 6])
     alone = torch.tensor([short]), torch.tensor([3])
-    with torch.no_grad():
-        if isinstance(net, RnnLabeler):
-            both, one = net(*together)[0, :3], net(*alone)[0]
-        elif isinstance(net, PropertySeq2Seq):
-            y = torch.tensor([[1, 2]])
-            memories = net.encode(*together), net.encode(*alone)
-            both, one = (net(y.expand(len(m.last), -1), m.last[None], m)[0][0] for m in memories)
-        else:
-            both, one = net.encode(*together, *together)[0, 0], net.encode(*alone, *alone)[0, 0]
-    assert torch.allclose(both, one, atol=1e-6)
+    found = []
+    for read in (together, alone):
+        torch.manual_seed(3)  # one net for both
+        with torch.no_grad():
+            if kind == "labels":
+                found.append(RnnLabeler(30, 6, 4)(*read)[0, :3])
+            elif kind == "words":
+                net = PropertySeq2Seq(30, 6, 4)
+                memory = net.encode(*read)
+                found.append(net(torch.tensor([[1, 2]] * len(memory.last)), memory.last[None], memory)[0][0])
+            else:
+                found.append(CharSeq2Seq(30, 6, 4).encode(*read, *read)[0, 0])
+    assert torch.allclose(found[0], found[1], atol=1e-6)
 
 
+# The nets of the other two are those of wr-placeholder and wr-char-lm.
 @pytest.mark.training
-@pytest.mark.parametrize("name", PROPERTY_SIZES)
+@pytest.mark.parametrize("name", [name for name in PROPERTY_SIZES if name not in ("wr-seq2seq", "wr-char")])
 def test_each_system_learns_by_heart_what_it_can_say(name: str, tmp_path: Path) -> None:
-    data = write_gazetteer(tmp_path / "data", copies=2)
+    people = 1 if name.startswith("wr-char") else None  # by character all takes minutes
+    data = write_gazetteer(tmp_path / "data", copies=2, people=people)
     out = tmp_path / name
     arguments = ["train", name, "--data", str(data), "--out", str(out), "--hidden", "48", "--width", "32"]
-    characters = name.startswith("wr-char")
-    more = ["--epochs", "120" if characters else "80", "--dropout", "0", "--rate", "0.01", "--batch", "16"]
+    epochs = {"rnn-labeler": 150, "wr-lstm": 400}.get(name, 80)
+    batch = "2" if people else "16"
+    more = ["--epochs", str(epochs), "--dropout", "0", "--rate", "0.01", "--batch", batch]
     assert run([*arguments, *more]) == 0
     reader = open_reader(f"{name}:{out}")
-    told = instances()
+    told = instances(people=people)
     if name == "rnn-labeler":  # what does not stand in the document it cannot say
         told = [one for one in told if one["property"] != "instance of"]
     answers = reader.read([Reading(str(one["property"]), (str(one["document"]),)) for one in told])
-    right = [found[:1] and found[0].text in one["answers"] for found, one in zip(answers, told, strict=True)]
+    right = [
+        found[:1] and [found[0].text] == one["answers"] for found, one in zip(answers, told, strict=True)
+    ]
     assert sum(map(bool, right)) > 0.95 * len(told)

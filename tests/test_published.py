@@ -18,12 +18,6 @@ from readers import READERS, kind_of
 from retrieval import RETRIEVERS
 from text.registry import check_name
 
-# Readers of rows whose models are still to come; none may stay here once it is there.
-COMING = {
-    *("wr-bow", "wr-average", "wr-paragraph", "wr-lstm", "wr-attentive", "wr-memory", "rnn-labeler"),
-    *("wr-seq2seq", "wr-placeholder", "wr-char", "wr-char-lm"),
-}
-
 TABLES = [
     pytest.param(name, table, id=f"{name} {table.source}")
     for name in published_names()
@@ -64,14 +58,10 @@ def test_every_system_of_ours_that_a_row_names_exists(name: str, table: Table) -
         if row.ours is None:
             continue
         assert row.ours.setting in BENCHMARKS[name].settings
-        if row.ours.reader and kind_of(row.ours.reader) not in COMING:
+        if row.ours.reader:
             check_name("reader", kind_of(row.ours.reader), READERS)
         if row.ours.retriever is not None:
             check_name("retriever", row.ours.retriever, RETRIEVERS)
-
-
-def test_no_reader_that_is_there_is_still_to_come() -> None:
-    assert COMING.isdisjoint(READERS)
 
 
 def test_the_narrativeqa_paper_has_its_tables_5_and_6() -> None:

@@ -14,9 +14,10 @@ _MONTHS = (
 _MONTH = "|".join(rf"{month[:3]}(?:{month[3:]}|t?\.?)" if month != "May" else "May" for month in _MONTHS)
 _DAY = r"(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<{0}>[12]\d{{3}}|[1-9]\d{{2}})"
+_APART = r"(?:\s*,\s*|\s+)"
 _DATE = re.compile(
-    rf"\b(?:{_DAY.format('d1')}\s*(?:of\s+)?(?P<m1>{_MONTH})\s*,?\s*{_YEAR.format('y1')}"
-    rf"|(?P<m2>{_MONTH})\s*{_DAY.format('d2')}\s*,?\s*{_YEAR.format('y2')})\b"
+    rf"\b(?:{_DAY.format('d1')}\s*(?:of\s+)?(?P<m1>{_MONTH}){_APART}{_YEAR.format('y1')}"
+    rf"|(?P<m2>{_MONTH})\s*{_DAY.format('d2')}{_APART}{_YEAR.format('y2')})\b"
 )
 _LONGEST = {month: 31 - (month in (4, 6, 9, 11)) - 2 * (month == 2) for month in range(1, 13)}
 

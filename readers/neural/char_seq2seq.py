@@ -35,6 +35,8 @@ class CharSeq2Seq(Module):
         self.property = GRU(d, hidden, batch_first=True)
         self.first = GRU(d, hidden, batch_first=True)
         self.second = GRU(hidden, hidden, batch_first=True)
+        with torch.no_grad():  # remember the property at first, over hundreds of characters
+            self.second.get_parameter("bias_ih_l0")[hidden : 2 * hidden] = 2.0
         self.decoder = GRU(d, hidden, batch_first=True)
         self.w = Linear(hidden, words)
         self.dropout = Dropout(dropout)

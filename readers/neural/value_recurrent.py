@@ -22,6 +22,8 @@ class LstmReader(Module):
         self.values = values
         self.words = WordEmbedding(words, d, dropout, std=0.1)
         self.lstm = LSTM(d, hidden, batch_first=True)
+        with torch.no_grad():  # remember at first: documents have hundreds of words (Gers et al. 2000)
+            self.lstm.get_parameter("bias_ih_l0")[hidden : 2 * hidden] = 1.0
         self.a = Linear(hidden, values)
         self.dropout = Dropout(dropout)
 
