@@ -21,6 +21,7 @@ from indexing.formats.markdown import read_markdown
 from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters
 from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_language, stated_title
+from indexing.formats.mobi import read_mobi
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
 from indexing.formats.pictures import is_cover
@@ -68,7 +69,7 @@ def read_book(
         )[:_LONGEST_TITLE]
     author = stated_author(document.author)
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
-    if media is not Media.EPUB:  # whose documents say more than headings do
+    if media not in (Media.EPUB, Media.MOBI):  # whose documents say more than headings do
         headings = document.contents or document.content.marks
         document = replace(document, left_out=tuple(sections(headings, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
@@ -102,6 +103,8 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_odt(data, name)
         case Media.FB2:
             return read_fb2(data, name)
+        case Media.MOBI:
+            return read_mobi(data, name)
         case Media.PDF:
             return read_pdf(data, name)
         case Media.RTF:
