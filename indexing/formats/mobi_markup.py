@@ -7,8 +7,9 @@ documents, cut into skeletons and the fragments to be set into them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from itertools import islice
 
@@ -18,6 +19,7 @@ from indexing.formats.palm_index import Entry, Index, read_index
 
 _MOST_DOCUMENTS = 20_000  # the rest is the last one's
 _MOST_PLACES = 10_000  # of a table of contents, and of a guide
+_LONGEST_GAP = 1000  # bytes of tags between a page break and a heading
 _LONGEST_CONTENTS = 2**20  # bytes, of one that is a page of links
 # Where the header names the first records of the flows and of the indexes.
 _FLOWS, _CONTENTS, _FRAGMENTS, _SKELETONS, _GUIDE = 192, 244, 248, 252, 260
@@ -71,6 +73,12 @@ def _documents_of_mobipocket(database: PalmDatabase, header: Header, text: bytes
         Place(label, entry.first(_OFFSET), 1 + entry.first(_DEPTH))
         for label, entry in _labelled(header, index, _LABEL)
     ]
+    if all(place.depth == 1 for place in contents):  # as calibre writes it, whatever is in what
+        begins = [_begins(text, breaks, place.position) for place in contents]
+        contents = [
+            replace(place, depth=1 if at or not any(begins) else 2)
+            for place, at in zip(contents, begins, strict=True)
+        ]
     if not contents:
         page = next((one.position for one in guide if one.label == "toc"), len(text))
         end = next((at for at in breaks if at > page), len(text))
@@ -78,6 +86,13 @@ def _documents_of_mobipocket(database: PalmDatabase, header: Header, text: bytes
             contents.append(Place(unescape(header.text(_TAG.sub(b"", link[2]))), int(link[1])))
     documents = [text[start:end] for start, end in zip([0, *breaks], [*breaks, len(text)], strict=True)]
     return Markup(documents, contents, guide)
+
+
+def _begins(text: bytes, breaks: Sequence[int], position: int) -> bool:
+    """Whether there is no text between a byte of the text and the page break before it."""
+    at = bisect_right(breaks, position)
+    between = text[breaks[at - 1] if at else 0 : position]
+    return len(between) <= _LONGEST_GAP and not _TAG.sub(b"", between).strip()
 
 
 def _documents_of_kf8(database: PalmDatabase, header: Header, text: bytes) -> Markup:

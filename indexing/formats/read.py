@@ -12,7 +12,7 @@ from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
-from indexing.formats.apparatus import left_out, sections
+from indexing.formats.apparatus import is_apparatus, left_out, sections
 from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
@@ -126,14 +126,20 @@ def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
 
 
 def _without_title_page(marks: list[Mark], document: Document, text: str) -> list[Mark]:
-    """The marks without the first ones that are the book's title or its authors, with a few words each."""
+    """The marks without the first ones that are the book's title or its authors, with a few words each.
+
+    A table of contents may stand before them.
+    """
     named = (document.title, document.author, *(document.author or "").split(", "))
     on_title_page = {" ".join(name.split()) for name in named if name}
-    for at, (mark, after) in enumerate(pairwise(marks)):
+    first = 0
+    for at, (mark, after) in enumerate(pairwise(marks), 1):
         is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
-        if not is_page or " ".join(mark.label.split()) not in on_title_page:
-            return marks[at:]
-    return marks[-1:]
+        if is_page and " ".join(mark.label.split()) in on_title_page:
+            first = at
+        elif not is_apparatus((), mark.label):
+            break
+    return marks[first:]
 
 
 def _charset(content_type: str | None) -> str | None:
