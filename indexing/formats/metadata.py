@@ -79,6 +79,8 @@ def in_normal_case(text: str) -> str:
 
     def lowered(match: re.Match[str]) -> str:
         word = match[0]
+        if len(word) == 1 and text[match.end() :].startswith("."):
+            return word
         if word.lower() in _SMALL and match.start() and text[: match.start()].rstrip()[-1:] not in (":", "."):
             return word.lower()
         return word if _NUMERAL.fullmatch(word) else word.capitalize()

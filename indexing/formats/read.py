@@ -40,8 +40,8 @@ def read_book(
     """The book that ``source`` holds; ``everything`` is to be searched, what stands around the story, too.
 
     Without ``id`` it is the source's suggestion; without ``title`` it is what the file states, else
-    what stands above the first ``by NAME``, else the file's name. Raises ``SourceError`` for what
-    cannot be fetched or is no book, ``BadId`` for an id that is no slug.
+    what stands above the first ``by NAME``, which is the author of a text, else the file's name. Raises
+    ``SourceError`` for what cannot be fetched or is no book, ``BadId`` for an id that is no slug.
     """
     id = check_id(source.suggested_id if id is None else id)
     fetched = source.fetch()
@@ -62,12 +62,14 @@ def read_book(
         chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
     if not title:
         title = (
-            gutenberg.stated_title(text)
+            stated_title(gutenberg.stated_title(text))
             or stated_title(document.title)
-            or gutenberg.title_page(body)
+            or stated_title(gutenberg.title_page(body))
             or _stem(source.name)
         )[:_LONGEST_TITLE]
-    author = stated_author(document.author)
+    author = stated_author(gutenberg.stated_author(text)) or stated_author(document.author)
+    if author is None and media is Media.TEXT:
+        author = stated_author(gutenberg.author_on_title_page(body))
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
     if media not in (Media.EPUB, Media.MOBI):  # whose documents say more than headings do
         headings = document.contents or document.content.marks
@@ -86,7 +88,7 @@ def read_book(
         chapters,
         author and normalise(author),
         pages,
-        stated_language(document.language),
+        stated_language(document.language or gutenberg.stated_language(text)),
         left_out(aside, len(body)),
         document.cover if is_cover(document.cover) else None,
     )
