@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import io
+import struct
 import tempfile
 import time
 import zipfile
@@ -90,6 +91,16 @@ PDF = (
     "1 0 0 1 50 700 Tm ", "T* ", "14 TL ", "q ", "Q ", "0 0 9 9 re ", "f ", "[(a) 9 (b)] TJ ", "(", ")",
     "<61> Tj ", "9 ",
     "-9999999 ", "/F2 0 Tf ", "BI ID EI ", "\n", " ", "(word ) Tj ", "0.001 0 0 0.001 0 0 cm ",
+)  # fmt: skip
+KINDLE = (
+    "<mbp:pagebreak/>", "<mbp:pagebreak", "<a filepos=9>", "<a filepos=", "</a>", "<reference type='toc' ",
+    "filepos=0000000050 ", "<reference ", "/>", ">", "<p>", "</p>", "<h1>", "</h1>", "<font size=7>",
+    "</font>", "<img recindex=1>", "CHAPTER I", "\x80", "\xc3", "\xa9", "&#", "&a;", "word ", " ", "9", "a",
+    "<",
+)  # fmt: skip
+PALMDOC = (
+    "a", " ", "\x01\x80", "\x08", "\x03<p>", "\xe1", "\xff", "\x80\x08", "\x80\x0f", "\xbf\xff", "\x90",
+    "word ", "<p>", "</p>", "<mbp:pagebreak/>", "\0", "CHAPTER I",
 )  # fmt: skip
 JSON = (
     "[", "]", "{", "}", '"', '"a"', ":", ",", "1", "9", "-", "e", ".", "null", "true", "\\", "\\ud800",
@@ -228,6 +239,31 @@ def _rtf(text: str) -> None:
     _book("hostile.rtf", f"{{\\rtf1 The gull sat.\\par {text}}}".encode("latin-1", "replace"))
 
 
+def mobi(content: bytes, compression: int = 1, record: int = 4096) -> bytes:
+    """A book for old Kindles without an index, its text cut into records of so many bytes."""
+    cut = [content[at : at + record] for at in range(0, len(content), record)]
+    header = struct.pack(">HHIHHI4sIII", compression, 0, 0, len(cut), 4096, 0, b"MOBI", 232, 2, 65001)
+    records = [header.ljust(248, b"\xff")[:240] + bytes(8), *cut]
+    at = 78 + 8 * len(records)
+    places = b""
+    for one in records:
+        places += struct.pack(">II", at, 0)
+        at += len(one)
+    head = bytes(60) + b"BOOKMOBI" + bytes(8) + struct.pack(">H", len(records))
+    return head + places + b"".join(records)
+
+
+MARKUP = "<html><guide><reference type='toc' filepos=0000000060 /></guide><p>The gull sat.</p>{}</html>"
+
+
+def _mobi(text: str) -> None:
+    _book("hostile.mobi", mobi(MARKUP.format(text).encode("latin-1", "replace")))
+
+
+def _palmdoc(text: str) -> None:
+    _book("hostile.mobi", mobi(b"The gull sat. " + text.encode("latin-1", "replace"), 2, 2**24))
+
+
 def _epub_package(text: str) -> None:
     _book("hostile.epub", epub({"a.opf": PACKAGE.format(text)}))
 
@@ -253,6 +289,8 @@ PARSERS: dict[str, Callable[[str], None]] = {
     "fb2": _fb2,
     "markdown": _markdown,
     "rtf": _rtf,
+    "mobi": _mobi,
+    "palmdoc": _palmdoc,
     "manifest": _manifest,
 }
 FRAGMENTS = {
@@ -266,6 +304,8 @@ FRAGMENTS = {
     "fb2": FICTION_BOOK,
     "markdown": MARKDOWN,
     "rtf": RTF,
+    "mobi": KINDLE,
+    "palmdoc": PALMDOC,
     "manifest": JSON,
 }
 KNOWN: dict[str, list[Shape]] = {
@@ -316,6 +356,13 @@ KNOWN: dict[str, list[Shape]] = {
         Shape(("\\u-10179?",)),
         Shape(("\\bin",), after="9" * 99),
     ],
+    "mobi": [
+        Shape(("<mbp:pagebreak/><p>a",)),
+        Shape(("<a filepos=9>",)),
+        Shape(("<a filepos=", "9"), runs=True),
+        Shape(("<reference ",)),
+    ],
+    "palmdoc": [Shape(("\x80\x0f",), before="a"), Shape(("\xe1",)), Shape(("\x80\x08", "\xbf\xff"))],
     "manifest": [Shape(("[",)), Shape(("9",), before='{"format": '), Shape(('{"a":',))],
 }
 

@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "gull.txt").write_text(PROSE)
     (folder / "paper.djvu").write_bytes(b"\x89PNG x")
-    (folder / "tale.mobi").write_bytes(b"x" * 60 + b"BOOKMOBI")
+    (folder / "tale.azw1").write_bytes(b"TPZ0")
     (folder / "untitled").write_text(PROSE)
     (folder / ".hidden").write_text(PROSE)
     return folder
@@ -93,7 +93,7 @@ def test_machines_are_told_of_files_that_are_passed_over(
     assert run(["index", str(folder), "--store", str(tmp_path / "store"), "--json"]) == 0
     records = json.loads(capsys.readouterr().out)
     told = {Path(one["name"]).name: one["status"] for one in records}
-    assert told == dict.fromkeys(("paper.djvu", "tale.mobi", "untitled"), "ignored") | {"gull.txt": "built"}
+    assert told == dict.fromkeys(("paper.djvu", "tale.azw1", "untitled"), "ignored") | {"gull.txt": "built"}
     assert all(one["message"] for one in records if one["status"] == "ignored")
 
 

@@ -190,12 +190,7 @@ def test_a_document_that_breaks_off_is_refused_with_what_is_wrong(number: int) -
         ("gull.fb2", b"gull", "cannot be read as an FB2 book"),
         ("gull.fb2.zip", zipped({"gull.fb2": "<gull/>"}), "cannot be read as an FB2 book"),
         ("gull.rtf", rb"{\rtf1 {\*\x gull}}", "no text"),
-        ("gull.mobi", bytes(60) + b"BOOKMOBI" + bytes(10) + (90).to_bytes(4, "big") + bytes(40), "Calibre"),
-        (
-            "gull.azw3",
-            bytes(60) + b"BOOKMOBI" + bytes(10) + (90).to_bytes(4, "big") + bytes(20) + b"\0\2",
-            "DRM",
-        ),
+        ("gull.kfx", b"CONT\2\0gull", r"Kindle book \(KFX\); wanted .*: convert it to EPUB, with Calibre"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_what_is_wrong(name: str, data: bytes, said: str) -> None:

@@ -65,7 +65,7 @@ def test_id_and_title_may_be_given_and_an_id_must_be_a_slug() -> None:
         ("gull.txt", b"%PDF-1.7", "as a PDF"),
         ("gull.doc", b"\xd0\xcf\x11\xe0gull", "Word"),
         ("gull.txt.gz", b"\x1f\x8bgull", "gzip"),
-        ("gull.mobi", b"g" * 60 + b"BOOKMOBI" + b"g" * 40, "Kindle"),
+        ("gull.azw1", b"TPZ0gull", "Kindle book .Topaz"),
         ("gull.zip", b"PK\x03\x04gull", "no book"),
         ("gull.epub", b"gull", "named EPUB"),
     ],

@@ -17,6 +17,8 @@ import pytest
 import shelf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from kindle_books import huffman, kf8, mobipocket, palm_database
+from manuscripts import Manuscript
 from server import serving
 
 from benchmarks.hostile import (
@@ -98,7 +100,7 @@ def test_tables_of_contents_of_any_shape_are_read_or_refused_in_linear_time(shap
     assert reads_in_linear_time("epub-navigation", shape)
 
 
-@pytest.mark.parametrize("kind", ["pdf", "docx", "odt", "fb2", "markdown", "rtf"])
+@pytest.mark.parametrize("kind", ["pdf", "docx", "odt", "fb2", "markdown", "rtf", "mobi", "palmdoc"])
 @tried
 @given(data=st.data())
 def test_documents_of_any_shape_are_read_or_refused_in_linear_time(kind: str, data: st.DataObject) -> None:
@@ -114,8 +116,10 @@ def test_manifests_of_any_shape_are_refused_in_linear_time(shape: Shape) -> None
 
 @tried
 @given(
-    st.sampled_from([".txt", ".html", ".epub", ".pdf", ".docx", ".odt", ".fb2", ".md", ".rtf", ""]),
-    st.sampled_from([b"", b"%PDF-1.4\n", b"{\\rtf1 ", b"PK\x03\x04", b"<FictionBook>"]),
+    st.sampled_from([".txt", ".html", ".epub", ".pdf", ".docx", ".odt", ".fb2", ".md", ".rtf", ".azw3", ""]),
+    st.sampled_from(
+        [b"", b"%PDF-1.4\n", b"{\\rtf1 ", b"PK\x03\x04", b"<FictionBook>", bytes(60) + b"BOOKMOBI"]
+    ),
     st.binary(max_size=2000),
 )
 @example(".html", b"", b"<meta charset=undefined>\xff")
@@ -123,7 +127,13 @@ def test_bytes_of_any_kind_are_read_or_refused(suffix: str, first: bytes, data: 
     read_bytes(f"hostile{suffix}", first + data)
 
 
-SOUND = {"epub": epub({}), "docx": docx({}), "odt": odt({}), "pdf": pdf("")}
+TALE = Manuscript((("CHAPTER I", ("The gull sat on the weir.",)), ("CHAPTER II", ("The weir held.",))))
+SOUND = {"epub": epub({}), "docx": docx({}), "odt": odt({}), "pdf": pdf("")} | {
+    "mobi": palm_database(mobipocket(TALE)),
+    "prc": palm_database(mobipocket(TALE, contents=False)),
+    "azw3": palm_database(kf8(TALE)),
+    "azw": palm_database(kf8(TALE, huffman)),
+}
 
 
 @pytest.mark.parametrize("kind", SOUND)

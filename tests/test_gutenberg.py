@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from indexing.formats.gutenberg import body_span, stated_title, title_page
+from indexing.formats.gutenberg import (
+    author_on_title_page,
+    body_span,
+    stated_author,
+    stated_language,
+    stated_title,
+    title_page,
+)
 
 BOOK = (
     "THE MILLER'S GULL\n\nby Anse Quill\n\n\nCHAPTER I\n\n"
@@ -78,3 +85,23 @@ def test_a_stated_title_may_go_over_two_lines() -> None:
 )
 def test_the_title_stands_first_on_the_title_page(page: str, title: str | None) -> None:
     assert title_page(page) == title
+
+
+@pytest.mark.parametrize(
+    ("page", "author"),
+    [
+        ("THE WEIR\n\nBy ANSE VELL\n\nCHAPTER I", "ANSE VELL"),
+        ("The Weir\n\nby\n\nA. J. van der Vell\n\nI", "A. J. van der Vell"),
+        ("_The Weir_\n\n_by Anse Vell_\n", "Anse Vell"),
+        ("The gull sat\nby the weir of the mill\nand watched.", None),
+        ("THE WEIR\n\nBy the same miller\n", None),
+    ],
+)
+def test_the_author_is_the_name_behind_by_on_the_title_page(page: str, author: str | None) -> None:
+    assert author_on_title_page(page) == author
+
+
+def test_a_header_states_author_and_language() -> None:
+    head = "The Project Gutenberg EBook\n\nTitle: The Weir\n\nAuthor: Anse Vell\n\nLanguage: English\n"
+    assert (stated_author(head), stated_language(head)) == ("Anse Vell", "en")
+    assert stated_author("Author: a line of a play") is None

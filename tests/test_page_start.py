@@ -129,7 +129,7 @@ def test_the_page_takes_the_files_that_can_be_read() -> None:
     ("given", "reason"),
     [
         (file("mill.XLSX", "PK", "application/octet-stream"), "XLSX files cannot be read"),
-        (file("mill.mobi", "BOOKMOBI", ""), "MOBI files cannot be read"),
+        (file("mill.kfx", "CONT", ""), "KFX files cannot be read"),
         (file("mill.txt", ""), "This file is empty"),
     ],
 )

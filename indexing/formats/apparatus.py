@@ -24,7 +24,8 @@ _TITLE = re.compile(
     |(?:table\ of\ )?contents|(?:list\ of\ )?illustrations|permissions|dedication|acknowledge?ments?
     |(?:advance\ )?praise\ (?:for|from)\b.*|(?:more\ )?reviews\ (?:for|of)\b.*|(?:critical\ )?acclaim\ for\b.*
     |(?:also|other\ (?:books|titles|works)|more\ (?:books|titles)|books|novels)\ (?:by|in\ this\ series)\b.*
-    |about\ the\ (?:authors?|publisher|translator|illustrator)|advertisements?|terms\ of\ use
+    |about\ the\ (?:authors?|publisher|translator|illustrator)|transcriber(?:['\u2019]?s)?\ notes?
+    |advertisements?|terms\ of\ use
     |(?:sign\ up|subscribe)\b.*|newsletter\b.*
     |(?:the\ )?(?:full\ )?project\ gutenberg(?:™|\(tm\)|-tm)?\ license|licen[cs]e
     |(?:reading\ group|book\ club|discussion)\ (?:guide|questions).*|questions\ for\ discussion""",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexing.formats.archive import Archive, first_text, walk
-from indexing.formats.markup import Block, Document, join, paragraph
+from indexing.formats.markup import NOTE_MARK, Block, Document, join, paragraph
 
 # What was deleted or moved away, and the copy of a text box for programs that know no text boxes.
 _LEFT_OUT = frozenset(("del", "moveFrom", "Fallback", "instrText", "delText"))
@@ -26,6 +26,7 @@ class _Style:
     name: str = ""
     level: int = 0
     parent: str | None = None
+    is_raised: bool = False
 
 
 def read_docx(data: bytes, name: str) -> Document:
@@ -41,7 +42,12 @@ def read_docx(data: bytes, name: str) -> Document:
     core = archive.tree_if_any("docProps/core.xml")
     if core is None:
         return Document(join(blocks), title)
-    return Document(join(blocks), first_text(core.iter("title")) or title, first_text(core.iter("creator")))
+    return Document(
+        join(blocks),
+        first_text(core.iter("title")) or title,
+        first_text(core.iter("creator")),
+        language=first_text(core.iter("language")),
+    )
 
 
 def _main_part(archive: Archive) -> str:
@@ -56,14 +62,20 @@ def _styles(archive: Archive, path: str) -> dict[str, _Style]:
     root = archive.tree_if_any(path)
     styles: dict[str, _Style] = {}
     for element in () if root is None else root.iter("style"):
-        named, outline, parent = (element.find(f".//{tag}") for tag in ("name", "outlineLvl", "basedOn"))
+        named, outline, parent, raised = (
+            element.find(f".//{tag}") for tag in ("name", "outlineLvl", "basedOn", "vertAlign")
+        )
         name = "" if named is None else named.get("val") or ""
         found = _HEADING.fullmatch(name)
         level = int(found[1]) if found else _level(outline)
         styles[element.get("styleId") or ""] = _Style(
-            name, level, None if parent is None else parent.get("val")
+            name, level, None if parent is None else parent.get("val"), _is_raised(raised)
         )
     return styles
+
+
+def _is_raised(align: Any) -> bool:
+    return align is not None and align.get("val") == "superscript"
 
 
 def _level(outline: Any) -> int:
@@ -86,6 +98,7 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
     title: str | None = None
     pieces: list[str] = []
     style, level = _Style(), 0
+    link, is_raised = 0, False  # where in the pieces a link began, and whether it is above the line
     elements = walk(root)
     for event, element in elements:
         tag = element.tag
@@ -97,10 +110,17 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
                 level = level or _inherited_level(style, styles)
             elif tag == "outlineLvl":
                 level = _level(element)
+            elif tag == "hyperlink":
+                link, is_raised = len(pieces), False
+            elif tag in ("rStyle", "vertAlign"):
+                run = styles.get(element.get("val") or "", _Style())
+                is_raised = is_raised or run.is_raised or _is_raised(element)
             elif tag == "t":
                 pieces.append(element.text or "")
             else:
                 pieces.append(_CHARACTERS.get(tag, ""))
+        elif tag == "hyperlink" and is_raised and NOTE_MARK.fullmatch("".join(pieces[link:])):
+            del pieces[link:]
         # A paragraph may hold a text box, whose paragraphs are then between the pieces of its own text.
         if tag == "p":
             if not _CONTENTS.fullmatch(style.name):

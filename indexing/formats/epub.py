@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from indexing.book import LeftOut
 from indexing.errors import SourceError
-from indexing.formats.apparatus import is_apparatus, preview
 from indexing.formats.archive import Archive, first_text, listed, text_of
 from indexing.formats.epub_navigation import (
     contents_of,
@@ -21,11 +17,9 @@ from indexing.formats.epub_navigation import (
     pages_of,
     resolve,
 )
-from indexing.formats.html import read_page
-from indexing.formats.markup import Block, Document, Mark, MarkedText, join
+from indexing.formats.markup import Document
+from indexing.formats.spine import Spine
 
-_HEAD = 8192  # bytes of a document in which it says what it is
-_KIND = re.compile(rb"<(?:body|section)\b[^<>]*\bepub:type\s*=\s*[\"']([^\"'<>]{0,200})")
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
@@ -45,7 +39,7 @@ def read_epub(data: bytes, name: str) -> Document:
     items = {item.get("id"): item for item in package.iter("item") if item.get("id") and item.get("href")}
     encrypted = _encrypted(archive)
     kinds = _guide(package, folder)
-    blocks: list[Block] = []
+    spine = Spine()
     numbers: dict[str, int] = {}  # of the documents, in the order of the book
     linear = (each.get("idref") for each in package.iter("itemref") if each.get("linear") != "no")
     for id in dict.fromkeys(linear):
@@ -57,17 +51,16 @@ def read_epub(data: bytes, name: str) -> Document:
             continue
         if path in encrypted:
             raise SourceError(f"{name} is protected (DRM); wanted an EPUB without protection")
-        number = numbers[path] = len(numbers)
-        of_document, kind = _document(archive, path, number)
-        blocks += of_document
-        kinds.setdefault(path, []).extend(kind)
-    content = join(blocks)
+        numbers[path] = spine.add(archive.read(path), f"{path} in {name}", kinds.get(path, ()))
+    content = spine.content()
     navigation = navigation_of(archive, package, folder, items)
     contents = contents_of(navigation, numbers, content)
     title = first_text(package.iter("title"))
     if navigation is not None:
         for landmark, href in landmarks_of(navigation.root):
-            kinds.setdefault(resolve(navigation.folder, href), []).append(landmark)
+            path = resolve(navigation.folder, href)
+            if path in numbers:
+                spine.kinds[numbers[path]].append(landmark)
     return Document(
         content,
         title,
@@ -75,7 +68,7 @@ def read_epub(data: bytes, name: str) -> Document:
         contents,
         pages_of(navigation, numbers, content),
         first_text(package.iter("language")),
-        tuple(_apparatus(kinds, numbers, content, contents)),
+        tuple(spine.left_out(content, contents)),
         _cover(archive, package, folder, items),
     )
 
@@ -111,57 +104,6 @@ def _guide(package: Any, folder: str) -> dict[str, list[str]]:
         if one.get("type") and "#" not in href:
             kinds.setdefault(resolve(folder, href), []).append(one.get("type").lower())
     return kinds
-
-
-def _apparatus(
-    kinds: Mapping[str, Sequence[str]], numbers: dict[str, int], content: MarkedText, contents: Sequence[Mark]
-) -> Iterator[LeftOut]:
-    """The documents that are not the story, by kinds, entries in the contents or headings, and a preview.
-
-    Not those in which something else begins, too: a list of contents and the first chapter may share one.
-    """
-    places = ((number, content.anchors.get(f"{number}#")) for number in numbers.values())
-    begins = {number: start for number, start in places if start is not None}
-    after = [*begins.values(), len(content.text)][1:]
-    ends = dict(zip(begins, after, strict=False))  # none begins in a book without text
-    listed_at = {mark.start: mark.label for mark in contents}
-    headed_at = {mark.start: mark.label for mark in content.marks}
-    for path, number in numbers.items():
-        if number not in begins:
-            continue
-        start, end = begins[number], ends[number]
-        title = listed_at.get(start) or headed_at.get(start)
-        within = [label for at, label in (listed_at or headed_at).items() if start < at < end]
-        if is_apparatus(kinds.get(path, ()), title) and all(is_apparatus((), label) for label in within):
-            yield LeftOut(start, end)
-    deepest = max((mark.depth for mark in contents), default=0)
-    others = (
-        replace(mark, depth=deepest + mark.depth)
-        for mark in content.marks
-        if mark.start not in listed_at and (not contents or mark.start in begins.values())
-    )
-    yield from preview(sorted((*contents, *others), key=lambda mark: mark.start), len(content.text))
-
-
-def _document(archive: Archive, path: str, number: int) -> tuple[list[Block], list[str]]:
-    """The blocks of one document, and what kind it says it is.
-
-    Anchors are made ``number#id``, and the first block's is also ``number#``.
-    """
-    data = archive.read(path)
-    page = read_page(data, f"{path} in {archive.name}")
-    kind = _KIND.search(data[:_HEAD])
-    blocks = [
-        replace(
-            block,
-            anchors=tuple(f"{number}#{anchor}" for anchor in block.anchors),
-            inside=tuple((f"{number}#{anchor}", count) for anchor, count in block.inside),
-        )
-        for block in page.blocks
-    ]
-    if blocks:
-        blocks[0] = replace(blocks[0], anchors=(f"{number}#", *blocks[0].anchors))
-    return blocks, [] if kind is None else kind[1].decode("ascii", "replace").lower().split()
 
 
 def _encrypted(archive: Archive) -> set[str]:

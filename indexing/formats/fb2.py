@@ -13,6 +13,7 @@ _LEFT_OUT = frozenset(("binary", "description", "stylesheet", "image"))
 _PARAGRAPHS = frozenset(("p", "v", "subtitle", "text-author", "date", "td", "th"))
 _JOINED = frozenset(("title", "stanza"))  # whose paragraphs are lines of one block
 _APART = ("notes", "comments", "footnotes")  # names of bodies that are not the story
+_LONGEST_HEADING = 100  # characters
 _ZIP = b"PK\x03\x04"
 
 
@@ -34,7 +35,8 @@ def read_fb2(data: bytes, name: str) -> Document:
     if stated is None:
         return Document(join(blocks))
     title = first_text(stated.iter("book-title"))
-    return Document(join(blocks), title, _authors(stated), cover=_cover(root, stated))
+    language = first_text(stated.iter("lang"))
+    return Document(join(blocks), title, _authors(stated), language=language, cover=_cover(root, stated))
 
 
 def _cover(root: Any, stated: Any) -> bytes | None:
@@ -61,6 +63,7 @@ def _blocks(root: Any) -> list[Block]:
     blocks: list[Block] = []
     pieces: list[str] = []
     joined = depth = inside = 0  # open titles and stanzas, sections, and paragraphs
+    is_first = False  # of the paragraphs of a section
     elements = walk(root)
 
     def end_block(level: int = 0) -> None:
@@ -78,6 +81,7 @@ def _blocks(root: Any) -> list[Block]:
                 elements.skip_subtree()
                 continue
             depth += tag == "section"
+            is_first = is_first or tag == "section"
             if tag in _JOINED and not joined:
                 end_block()
             joined += tag in _JOINED
@@ -93,7 +97,8 @@ def _blocks(root: Any) -> list[Block]:
             inside -= 1
             pieces.append("\n")
             if not joined:
-                end_block()
+                end_block(depth if is_first and _is_strong(element) else 0)
+            is_first = False
         if tag in _JOINED:
             joined -= 1
             if not joined:
@@ -103,6 +108,13 @@ def _blocks(root: Any) -> list[Block]:
             pieces.append(_folded(element.tail))
     end_block()
     return blocks
+
+
+def _is_strong(element: Any) -> bool:
+    """Whether all of a short paragraph is in strong letters: calibre's headings, which have no titles."""
+    strong = element.find("strong")
+    alone = strong is not None and len(element) == 1 and not (element.text or strong.tail or "").strip()
+    return alone and 0 < len(text_of(strong)) <= _LONGEST_HEADING
 
 
 def _folded(text: str | None) -> str:

@@ -23,9 +23,21 @@ _CREDITS = re.compile(
     re.I,
 )
 _TITLE = re.compile(r"^Title:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
+_AUTHOR = re.compile(r"^Author:[^\S\n]*([^\n]+)", re.M)
+_LANGUAGE = re.compile(r"^Language:[^\S\n]*(\w+)", re.M)
+_LANGUAGES = {
+    **{"english": "en", "french": "fr", "german": "de", "spanish": "es", "italian": "it", "dutch": "nl"},
+    **{"portuguese": "pt", "finnish": "fi", "swedish": "sv", "danish": "da", "latin": "la", "greek": "el"},
+}
 _ENCODING = re.compile(rb"^Character set encoding:\s*(\S+)", re.M | re.I)
 _HEAD = 40_000  # characters in which a header ends
 _BY_LINE = re.compile(r"^[^\S\n]*_?by\b_?[.:]?[^\S\n]*[^\n]{0,60}$", re.M | re.I)
+# Capitalised words and initials, with what stands before surnames.
+_BY_NAME = re.compile(
+    r"^[^\S\n]*_?(?:by|BY|By)\b_?[.:]?\s+"
+    r"((?:[^\W\d_a-z][\w.'\u2019-]*(?:[^\S\n]+(?:de|von|van|der|la|le|du)\b)*[^\S\n]*){1,6})[\s_.]*$",
+    re.M,
+)
 _FIRST_PAGE = 1500  # characters
 _BESIDE_THE_TITLE = ("[", "Transcriber", "TRANSCRIBER", "Note:", "+--")
 _LONGEST_TITLE = 100
@@ -49,7 +61,21 @@ def body_span(text: str) -> tuple[int, int]:
 
 def stated_title(text: str) -> str | None:
     """The title that the header of a normalised Gutenberg text states."""
-    match = _TITLE.search(text, 0, _HEAD) if "project gutenberg" in text[:_HEAD].lower() else None
+    return _stated(_TITLE, text)
+
+
+def stated_author(text: str) -> str | None:
+    """The author that the header of a normalised Gutenberg text states."""
+    return _stated(_AUTHOR, text)
+
+
+def stated_language(text: str) -> str | None:
+    """The language that the header of a normalised Gutenberg text states, as a tag (BCP 47)."""
+    return _LANGUAGES.get((_stated(_LANGUAGE, text) or "").lower())
+
+
+def _stated(line: re.Pattern[str], text: str) -> str | None:
+    match = line.search(text, 0, _HEAD) if "project gutenberg" in text[:_HEAD].lower() else None
     return re.sub(r"\s+", " ", match[1]).strip() if match else None
 
 
@@ -71,6 +97,12 @@ def title_page(text: str) -> str | None:
             continue
         return title if len(title) <= _LONGEST_TITLE and (by or title.isupper()) else None
     return None
+
+
+def author_on_title_page(text: str) -> str | None:
+    """The author on the first page of a book: the name of the first line ``by NAME``."""
+    by = _BY_NAME.search(text[:_FIRST_PAGE])
+    return " ".join(by[1].split()).strip("_ ") or None if by else None
 
 
 def _skip_space(text: str, at: int, end: int) -> int:

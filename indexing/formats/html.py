@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from indexing.formats.archive import listed
-from indexing.formats.markup import Block
+from indexing.formats.markup import NOTE_MARK, Block
 from indexing.formats.plain_text import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -28,14 +28,15 @@ _LEFT_OUT = frozenset(
 )
 _OFTEN_UNCLOSED = ("a", "option", "rp", "rt", "title", "head")
 # Links to notes and back, which would be read as a part of the word before them: by their roles (DPUB-ARIA),
-# EPUB's semantics, and the classes that pandoc, Python-Markdown and Project Gutenberg give them.
+# EPUB's semantics, and the classes that pandoc, Python-Markdown, LibreOffice and Project Gutenberg give them.
 _NOTE_LINKS = frozenset(
     re.findall(
         r"\S+",
         """doc-noteref doc-backlink noteref backlink footnote-ref footnote-back footnote-backref footnoteref
-        fnanchor""",
+        fnanchor sdfootnoteanc sdfootnotesym sdendnoteanc sdendnotesym""",
     )
 )
+_PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _DECLARED = re.compile(
@@ -99,11 +100,15 @@ class _PageReader(HTMLParser):
         self._open: Counter[str] = Counter()  # how many of each of them
         self._level = 0
         self._preformatted = False
+        self._raised = 0  # open elements whose text is above the line
+        self._link: int | None = None  # where in the pieces an open link began
+        self._is_raised = False  # that link
 
     def end_block(self) -> None:
         """Close the block that is being read, if there is any text in it."""
         text = "".join(self._pieces)
         self._pieces.clear()
+        self._link = None
         inside, self._inside, self._visible = tuple(self._inside), [], 0
         if text.isspace():
             return
@@ -116,7 +121,11 @@ class _PageReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._begin(tag, attributes)
-        if tag in _LEFT_OUT or (tag == "a" and _leads_to_a_note(attributes)):
+        if (
+            tag in _LEFT_OUT
+            or (tag == "a" and _leads_to_a_note(attributes))
+            or (tag == "div" and dict(attributes).get("title") in _PAGE_HEADS)
+        ):
             self._left_out.append(tag)
             self._open[tag] += 1
 
@@ -131,6 +140,10 @@ class _PageReader(HTMLParser):
                 pass  # what stands open inside it ends with it
         elif tag in _BLOCKS:
             self._end(tag)
+        elif tag == "sup":
+            self._raised = max(0, self._raised - 1)
+        elif tag == "a":
+            self._end_link()
 
     def handle_data(self, data: str) -> None:
         if not self._left_out:
@@ -148,6 +161,11 @@ class _PageReader(HTMLParser):
             self._preformatted = self._preformatted or tag == "pre"
         elif tag == "br":
             self._pieces.append("\n")
+        elif tag == "sup":
+            self._raised += 1
+            self._is_raised = True
+        elif tag == "a" and any(key in ("href", "filepos") for key, _ in attributes):
+            self._link, self._is_raised = len(self._pieces), self._raised > 0
         elif tag in ("td", "th", "img"):
             self._pieces.append(" ")
         if tag == "meta":
@@ -159,6 +177,14 @@ class _PageReader(HTMLParser):
             self._anchors += ids
             if self._visible:
                 self._inside += [(id, self._visible) for id in ids]
+
+    def _end_link(self) -> None:
+        """Close a link; one that is a number above the line leads to a note, and is left out."""
+        text = "" if self._link is None else "".join(self._pieces[self._link :])
+        if self._is_raised and NOTE_MARK.fullmatch(text):
+            del self._pieces[self._link :]
+            self._visible -= len("".join(text.split()))
+        self._link = None
 
     def _leave(self) -> str:
         """Close the innermost element whose text is left out; its tag."""

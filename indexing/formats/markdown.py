@@ -9,7 +9,9 @@ from indexing.formats.html import read_page
 from indexing.formats.markup import Document, join
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n((?:[^\n]*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_STATED = re.compile(r"^(title|author)[ \t]*:[ \t]*([^\n]+|(?:\n[ \t]*-[ \t][^\n]+)+)$", re.M | re.I)
+_STATED = re.compile(
+    r"^(title|author|lang|language)[ \t]*:[ \t]*([^\n]+|(?:\n[ \t]*-[ \t][^\n]+)+)$", re.M | re.I
+)
 _ITEM = re.compile(r"^[ \t]*-[ \t]+", re.M)
 # What CommonMark does not know: links to notes, the notes' own marks, and superscripts of pandoc's.
 _NOTE = re.compile(r"^(\[\^[^\]\s]{1,50}\]):|\[\^[^\]\s]{1,50}\]|(?<=\w)\^(\w{1,10})\^", re.M)
@@ -32,7 +34,8 @@ def read_markdown(text: str, name: str) -> Document:
     content = join(read_page(codecs.BOM_UTF8 + html.encode("utf-8", "replace"), name).blocks)
     tops = [mark.label for mark in content.marks if mark.depth == 1]
     title = " ".join(tops[0].split()) if len(tops) == 1 else None
-    return Document(content, stated.get("title") or title, stated.get("author"))
+    language = stated.get("lang") or stated.get("language")
+    return Document(content, stated.get("title") or title, stated.get("author"), language=language)
 
 
 def _listed(value: str) -> str:

@@ -23,6 +23,7 @@ _NOT_A_CHAPTER = re.compile(
     re.I,
 )
 _LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
+NOTE_MARK = re.compile(r"\s*[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?\s*")  # what leads to a note
 _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it that is its title
 
 

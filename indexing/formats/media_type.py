@@ -21,6 +21,7 @@ class Media(Enum):
     ODT = "ODT"
     RTF = "RTF"
     FB2 = "FB2"
+    MOBI = "MOBI/AZW3"
 
 
 WANTED = f"wanted {', '.join(media.value for media in [*Media][:-1])} or {[*Media][-1].value}"
@@ -40,6 +41,10 @@ _SUFFIXES = {
     ".rtf": Media.RTF,
     ".fb2": Media.FB2,
     ".fb2.zip": Media.FB2,
+    ".mobi": Media.MOBI,
+    ".azw": Media.MOBI,
+    ".azw3": Media.MOBI,
+    ".prc": Media.MOBI,
     ".content": None,  # NarrativeQA's stories: text or a page, as the site that had them served them
 }
 # Of the files in a folder; notes in Markdown lie beside books more often than they are books.
@@ -63,7 +68,9 @@ _FOREIGN = (
     (b"GIF8", "a picture"),
     (b"TPZ", "a Kindle book (Topaz)"),
     (b"\xeaDRMION\xee", "a Kindle book (KFX) that is protected (DRM)"),
+    (b"CONT\x02\0", "a Kindle book (KFX)"),
 )
+_PALM_TYPES = (b"BOOKMOBI", b"TEXtREAd")  # type and creator of a Palm database: Mobipocket's, PalmDOC's
 # In zip archives: the names of their parts, and the kinds that are not books.
 _EPUB_PARTS = (b"application/epub+zip", b"META-INF/container.xml")
 _DOCX_PARTS = (b"word/document", b"[Content_Types].xml")
@@ -106,13 +113,13 @@ def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
                 _SAVE_AS if "Word" in kind else _CONVERT if "Kindle" in kind else "convert it to one of these"
             )
             raise SourceError(f"{name} is {kind}; {WANTED}: {advice}")
-    if data[60:68] in (b"BOOKMOBI", b"TEXtREAd"):
-        raise SourceError(f"{name} is {_kindle_book(data)}")
+    if data[60:68] in _PALM_TYPES:
+        return Media.MOBI
     promised = _promised(name, content_type)
     if promised is Media.FB2 or _FB2.match(data[:_HEAD]):
         return Media.FB2
     found = Media.HTML if _HTML.match(data[:_HEAD]) else Media.TEXT
-    if promised in (Media.EPUB, Media.PDF, Media.DOCX, Media.ODT, Media.RTF):
+    if promised in (Media.EPUB, Media.PDF, Media.DOCX, Media.ODT, Media.RTF, Media.MOBI):
         raise SourceError(
             f"{name} is named {promised.value} but holds {found.value}; get it again or rename it"
         )
@@ -138,14 +145,6 @@ def _media_of_archive(name: str, data: bytes) -> Media:
         if part in data:
             raise SourceError(f"{name} is {kind}; {WANTED}: {_SAVE_AS}")
     raise SourceError(f"{name} is a zip archive and no book; {WANTED}: unpack it and index the books in it")
-
-
-def _kindle_book(data: bytes) -> str:
-    """What a Kindle book is and what to do, by the kind of encryption that its first record states."""
-    first = int.from_bytes(data[78:82], "big")
-    if int.from_bytes(data[first + 12 : first + 14], "big"):
-        return f"a Kindle book that is protected (DRM); {WANTED}, without protection"
-    return f"a Kindle book (MOBI or AZW3); {WANTED}: {_CONVERT}"
 
 
 def _promised(name: str, content_type: str | None) -> Media | None:

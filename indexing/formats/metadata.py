@@ -12,8 +12,11 @@ _NO_TITLE = re.compile(
     re.I,
 )
 _NO_AUTHOR = re.compile(
-    r"(?:user|admin|administrator|owner|author|unknown|anonymous|python-docx|microsoft office user)", re.I
+    r"(?:user|admin|administrator|owner|author|unknown|anonymous|python-docx|microsoft office user)"
+    r"|.*\?.*",  # which stands for letters that a program could not write
+    re.I,
 )
+_BETWEEN_AUTHORS = re.compile(r";| & ")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NUMERAL = re.compile(r"[IVXLC]+")
@@ -51,7 +54,7 @@ def stated_author(author: str | None) -> str | None:
     """Authors' names on one line and in normal case; None for none, and for what programs fill in."""
     found = _stated(author, _NO_AUTHOR)
     if found and "," not in found:  # else each may be a surname, a comma and a first name
-        found = ", ".join(filter(None, map(str.strip, found.split(";"))))
+        found = ", ".join(filter(None, map(str.strip, _BETWEEN_AUTHORS.split(found))))
     return found and ", ".join(map(in_normal_case, found.split(", ")))
 
 
@@ -76,6 +79,8 @@ def in_normal_case(text: str) -> str:
 
     def lowered(match: re.Match[str]) -> str:
         word = match[0]
+        if len(word) == 1 and text[match.end() :].startswith("."):
+            return word
         if word.lower() in _SMALL and match.start() and text[: match.start()].rstrip()[-1:] not in (":", "."):
             return word.lower()
         return word if _NUMERAL.fullmatch(word) else word.capitalize()

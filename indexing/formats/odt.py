@@ -35,7 +35,8 @@ def read_odt(data: bytes, name: str) -> Document:
     if meta is None:
         return Document(join(blocks), title)
     author = first_text(meta.iter("initial-creator")) or first_text(meta.iter("creator"))
-    return Document(join(blocks), first_text(meta.iter("title")) or title, author)
+    language = first_text(meta.iter("language"))
+    return Document(join(blocks), first_text(meta.iter("title")) or title, author, language=language)
 
 
 def _paragraphs(root: Any) -> tuple[list[Block], str | None]:

@@ -206,6 +206,8 @@ def _begins_paragraph(before: Line, line: Line, usual: _Measures) -> bool:
         return False
     if max(before.height, line.height) > _OTHER_SIZE * min(before.height, line.height):
         return True
+    if before.page != line.page and line.height > _OTHER_SIZE * usual.height:
+        return True  # a title page and a heading
     ended = _ENDS.search(before.text[-_LONGEST_WORD:]) is not None
     gap = before.bottom - line.bottom
     pitch = usual.pitch * max(1.0, line.height / usual.height)

@@ -27,6 +27,9 @@ _HYPHENS = (_HYPHEN, 0xFFFE)
 _LIGATURES = {
     0xFB00 + number: text for number, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))
 }
+# A number right behind a word, which leads to a note where it stands above the line.
+_NOTE_MARK = re.compile(r"(?<=[^\s\d]) ?(\d{1,3})(?!\w)")
+_ABOVE = 0.15  # of the height of the letter before it
 _REASON = re.compile(r"\(PDFium: ([^()]+)\)")
 _PDFIUM = threading.Lock()  # it is not safe for threads
 
@@ -83,7 +86,12 @@ def _pages(pdf: Any, name: str) -> Iterator[list[Line]]:
             left -= text.count_chars()
             if left < 0:
                 raise damaged(name, _KIND, f"it holds more than {_MOST_CHARACTERS:,} characters")
-            yield list(_lines(text, number))
+            lines = [*_lines(text, number)]
+            yield [
+                line
+                for before, line in zip([None, *lines], lines, strict=False)
+                if not _is_note(before, line)
+            ]
 
 
 def _lines(page: Any, number: int) -> Iterator[Line]:
@@ -92,9 +100,13 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
 
     box = raw.FS_RECTF()
     codes: list[int] = []
+    places: list[int] = []  # of the codes on the page
     first = last = -1  # the visible characters at its ends
 
     def line(hyphen: bool) -> Iterator[Line]:
+        for match in reversed([*_NOTE_MARK.finditer("".join(map(chr, codes)))]):
+            if _is_raised(page, places[match.start(1)], places[match.start() - 1]):
+                del codes[match.start() : match.end()]
         text = "".join(_LIGATURES.get(code) or chr(code) for code in codes)
         # Characters beyond U+FFFF may come as two surrogates.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -111,13 +123,40 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
         if code == 0x0A or code in _HYPHENS:
             yield from line(code in _HYPHENS)
             codes.clear()
+            places.clear()
             first = last = -1
         elif code != 0x0D:
             code = code if 0 < code < 0x110000 else 0xFFFD
             codes.append(code)
+            places.append(at)
             if not chr(code).isspace():
                 first, last = (at if first < 0 else first), at
     yield from line(False)
+
+
+def _is_raised(page: Any, at: int, before: int) -> bool:
+    """Whether a character is not larger than the one before it and stands above its line."""
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    x, y = ctypes.c_double(), ctypes.c_double()
+    measured = []
+    for place in (at, before):
+        raw.FPDFText_GetLooseCharBox(page, place, ctypes.byref(box))
+        raw.FPDFText_GetCharOrigin(page, place, ctypes.byref(x), ctypes.byref(y))
+        measured.append((box.top - box.bottom, y.value))
+    (height, foot), (full_height, line) = measured
+    return bool(height <= full_height and foot > line + _ABOVE * full_height)
+
+
+def _is_note(before: Line | None, line: Line) -> bool:
+    """Whether a line is nothing but a raised number right behind the one before it: in another font."""
+    return (
+        before is not None
+        and re.fullmatch(r"\d{1,3}", line.text) is not None
+        and before.bottom + _ABOVE * before.height < line.bottom < before.top
+        and abs(line.left - before.right) < before.height
+    )
 
 
 def _bookmarks(pdf: Any) -> Iterator[Bookmark]:

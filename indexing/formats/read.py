@@ -12,7 +12,7 @@ from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
-from indexing.formats.apparatus import left_out, sections
+from indexing.formats.apparatus import is_apparatus, left_out, sections
 from indexing.formats.docx import read_docx
 from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
@@ -21,6 +21,7 @@ from indexing.formats.markdown import read_markdown
 from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters
 from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_language, stated_title
+from indexing.formats.mobi import read_mobi
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
 from indexing.formats.pictures import is_cover
@@ -39,8 +40,8 @@ def read_book(
     """The book that ``source`` holds; ``everything`` is to be searched, what stands around the story, too.
 
     Without ``id`` it is the source's suggestion; without ``title`` it is what the file states, else
-    what stands above the first ``by NAME``, else the file's name. Raises ``SourceError`` for what
-    cannot be fetched or is no book, ``BadId`` for an id that is no slug.
+    what stands above the first ``by NAME``, which is the author of a text, else the file's name. Raises
+    ``SourceError`` for what cannot be fetched or is no book, ``BadId`` for an id that is no slug.
     """
     id = check_id(source.suggested_id if id is None else id)
     fetched = source.fetch()
@@ -61,14 +62,16 @@ def read_book(
         chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
     if not title:
         title = (
-            gutenberg.stated_title(text)
+            stated_title(gutenberg.stated_title(text))
             or stated_title(document.title)
-            or gutenberg.title_page(body)
+            or stated_title(gutenberg.title_page(body))
             or _stem(source.name)
         )[:_LONGEST_TITLE]
-    author = stated_author(document.author)
+    author = stated_author(gutenberg.stated_author(text)) or stated_author(document.author)
+    if author is None and media is Media.TEXT:
+        author = stated_author(gutenberg.author_on_title_page(body))
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
-    if media is not Media.EPUB:  # whose documents say more than headings do
+    if media not in (Media.EPUB, Media.MOBI):  # whose documents say more than headings do
         headings = document.contents or document.content.marks
         document = replace(document, left_out=tuple(sections(headings, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
@@ -85,7 +88,7 @@ def read_book(
         chapters,
         author and normalise(author),
         pages,
-        stated_language(document.language),
+        stated_language(document.language or gutenberg.stated_language(text)),
         left_out(aside, len(body)),
         document.cover if is_cover(document.cover) else None,
     )
@@ -102,6 +105,8 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_odt(data, name)
         case Media.FB2:
             return read_fb2(data, name)
+        case Media.MOBI:
+            return read_mobi(data, name)
         case Media.PDF:
             return read_pdf(data, name)
         case Media.RTF:
@@ -123,14 +128,20 @@ def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
 
 
 def _without_title_page(marks: list[Mark], document: Document, text: str) -> list[Mark]:
-    """The marks without the first ones that are the book's title or its authors, with a few words each."""
+    """The marks without the first ones that are the book's title or its authors, with a few words each.
+
+    A table of contents may stand before them.
+    """
     named = (document.title, document.author, *(document.author or "").split(", "))
     on_title_page = {" ".join(name.split()) for name in named if name}
-    for at, (mark, after) in enumerate(pairwise(marks)):
+    first = 0
+    for at, (mark, after) in enumerate(pairwise(marks), 1):
         is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
-        if not is_page or " ".join(mark.label.split()) not in on_title_page:
-            return marks[at:]
-    return marks[-1:]
+        if is_page and " ".join(mark.label.split()) in on_title_page:
+            first = at
+        elif not is_apparatus((), mark.label):
+            break
+    return marks[first:]
 
 
 def _charset(content_type: str | None) -> str | None:

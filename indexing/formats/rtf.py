@@ -64,6 +64,8 @@ class _Reader:
     font: int = 0
     left: int = 0  # characters still to be skipped after a \\u
     level: int = 0
+    style: int = 0  # of the style sheet, which is being read
+    styles: dict[int, int] = field(default_factory=dict)  # their levels
     bytes_: bytearray = field(default_factory=bytearray)  # not yet decoded: a character may be several
     pieces: dict[bytes, list[str]] = field(default_factory=dict)
     blocks: list[Block] = field(default_factory=list)
@@ -105,18 +107,32 @@ class _Reader:
             self.state = replace(self.state, hidden=number != 0)
         elif word == b"plain":
             self.state = replace(self.state, hidden=False)
-        elif word in _LEFT_OUT or (word in (b"title", b"author") and self.state.into == b"info"):
+        elif word in _LEFT_OUT:
             self.state = replace(self.state, into=word)
+        elif word in (b"title", b"author") and self.state.into == b"info":
+            # LibreOffice states who changed a document as an author, too.
+            self.state = replace(self.state, into=b"*" if word in self.pieces else word)
+        elif self.state.into == b"stylesheet":
+            self.style_sheet(word, number or 0)
         elif word in _CHARACTERS:
             self.put(_CHARACTERS[word])
         elif self.state.into:
             pass
         elif word == b"outlinelevel" and number is not None:
             self.level = number + 1 if 0 <= number < _DEEPEST else 0
+        elif word == b"s":
+            self.level = self.styles.get(number or 0, 0)
         elif word == b"pard":
             self.level = 0
         elif word in _PARAGRAPH_ENDS:
             self.end_paragraph()
+
+    def style_sheet(self, word: bytes, number: int) -> None:
+        """Follow a control word of the style sheet: the number of a style, or the level it is of."""
+        if word == b"s":
+            self.style = number
+        elif word == b"outlinelevel" and 0 <= number < _DEEPEST:
+            self.styles[self.style] = number + 1
 
 
 def read_rtf(data: bytes) -> Document:

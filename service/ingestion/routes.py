@@ -75,7 +75,7 @@ _FORM = {
         "file": {
             "type": "string",
             "format": "binary",
-            "description": "EPUB, PDF, DOCX, ODT, RTF, FB2, Markdown, HTML or text.",
+            "description": "EPUB, PDF, DOCX, ODT, RTF, FB2, MOBI/AZW3, Markdown, HTML or text.",
         },
         "id": TypeAdapter(BookId).json_schema(),
         "title": TypeAdapter(Title).json_schema(),
@@ -101,7 +101,7 @@ _FORM = {
 async def add_book(request: Request, response: Response, ingester: TheIngester) -> JobOut:
     """Upload a book as a file or as text in JSON; it is indexed beside the answering.
 
-    Files may be EPUB, PDF, DOCX, ODT, RTF, FB2, Markdown, HTML or text.
+    Files may be EPUB, PDF, DOCX, ODT, RTF, FB2, MOBI/AZW3, Markdown, HTML or text.
 
     With an `id` that stands for a book, that book is replaced in one step when the new one is ready; without,
     a book is never replaced.

@@ -22,7 +22,7 @@ const WORDS = {
   "too-many-jobs": "Many books wait to be read already. Add this one later.",
   "too-large": "This is larger than the service takes.",
   "too-slow": "The file came too slowly. Try again where the connection is better.",
-  "media-type": "Only EPUB, PDF, DOCX, ODT, RTF, FB2, Markdown, HTML and plain text can be read.",
+  "media-type": "Only EPUB, PDF, DOCX, ODT, RTF, FB2, MOBI/AZW3, Markdown, HTML and plain text can be read.",
   "no-room": `The service's disk is full; ${TELL}.`,
   "no-state": `The service cannot write to its disk; ${TELL}.`,
 };
