@@ -17,6 +17,7 @@ from answering.ask import (
     check_question,
 )
 from answering.scope import SHELF
+from indexing.card import BookCard
 from indexing.manifest import Manifest
 from indexing.shelves import Shelf
 from service.request_body import RequestBody
@@ -251,12 +252,12 @@ class ModelOut(BaseModel):
         return cls(id=f"{SHELF}{shelf.name}", created=created, title=shelf.title)
 
     @classmethod
-    def of(cls, manifest: Manifest) -> ModelOut:
+    def of(cls, book: Manifest | BookCard) -> ModelOut:
         """The model that one build is."""
         return cls(
-            id=manifest.id,
-            created=round(datetime.fromisoformat(manifest.built_at).timestamp()),
-            title=manifest.title,
+            id=book.id,
+            created=round(datetime.fromisoformat(book.built_at).timestamp()),
+            title=book.title,
         )
 
 
