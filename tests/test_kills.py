@@ -78,9 +78,7 @@ def test_indexing_by_the_command_line(tiny_bert: Path, tmp_path: Path) -> None:
     for moment in MOMENTS:
         for _ in range(TRIES):
             before = store.current("tale")
-            with subprocess.Popen(
-                command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            ) as run:
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
                 until(lambda: is_written(store, "tale", moment) or run.poll() is not None)  # noqa: B023
                 run.kill()
             assert store.verify("tale") == []
