@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import shutil
@@ -17,9 +18,10 @@ from novels import novel
 from object_servers import bucket_store, environment
 
 from indexing.build import BuildSettings, build_book
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, Overtaken, UnknownBook
 from indexing.manifest import Manifest, read_manifest
-from indexing.object_store.bucket_store import BucketStore, Overtaken
+from indexing.object_store.bucket import Bucket, Patience
+from indexing.object_store.bucket_store import BucketStore
 from indexing.packing import PACK
 from indexing.store import IndexStore
 from indexing.store_protocol import Store
@@ -252,6 +254,15 @@ def test_processes_of_a_machine_fetch_a_build_once(store: BucketStore, built: Pa
     folder = tmp_path / "shared" / "store" / "builds"
     assert [len(list(one.iterdir())) for one in folder.iterdir()] == [2]
     assert os.listdir(folder)[0].startswith(".") is False  # noqa: PTH208
+
+
+def test_what_is_too_large_for_one_request_crosses_in_parts(store: BucketStore, tmp_path: Path) -> None:
+    content = np.random.default_rng(1).bytes(20_000_001)
+    (tmp_path / "large").write_bytes(content)
+    bucket = Bucket(store.address, Patience())
+    bucket.put("large", tmp_path / "large")
+    assert bucket.download("large", tmp_path / "again") == hashlib.sha256(content).hexdigest()
+    assert (tmp_path / "again").read_bytes() == content
 
 
 def test_shelves_in_a_bucket_are_those_of_a_folder(store: BucketStore, tmp_path: Path) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from novels import novel
 from object_servers import FaultyProxy, bucket_store, environment
+from server import problem, serving
 
 from indexing.build import BuildSettings, build_book
-from indexing.errors import UnknownBook
+from indexing.errors import StoreUnreachable, UnknownBook
 from indexing.manifest import Manifest
-from indexing.object_store.bucket import StoreUnreachable
 from indexing.object_store.bucket_store import BucketStore
 from indexing.store import IndexStore
 from service import cli
+from service.settings import Settings
 
 pytestmark = pytest.mark.processes
 
@@ -139,6 +140,23 @@ def test_a_bucket_that_does_not_exist_is_one_line_and_exit_code_2(
     assert said.count("\n") == 1
     assert "the store s3://nowhere/at-all cannot be used" in said
     assert "NoSuchBucket" in said
+
+
+def test_a_service_answers_503_while_its_store_does_not_answer_and_goes_on_then(
+    proxy: FaultyProxy, built: Path, tmp_path: Path
+) -> None:
+    publish(bucket_store("served", tmp_path / "first"), built / "one")
+    settings = Settings(store="s3://books/served", cache=tmp_path / "cache", state=tmp_path / "state")
+    with serving(settings) as client:
+        proxy.fault = lambda method, path: "503"
+        for response in (client.get("/books/novel"), client.put("/shelves/tales", json={"books": ["novel"]})):
+            assert problem(response, 503)["type"] == "urn:storyqa:problem:store-unreachable"
+            assert "Retry-After" in response.headers
+            assert "127.0.0.1" not in response.text
+        proxy.fault = lambda method, path: None
+        assert client.get("/books/novel/text").json()["text"] == "Edition one."
+        assert client.put("/shelves/tales", json={"books": ["novel"]}).json()["books"] == ["novel"]
+        assert [book["id"] for book in client.get("/books").json()] == ["novel"]
 
 
 def killed_before(proxy: FaultyProxy, request: int, script: str, *arguments: object) -> bool:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from indexing.errors import StoreUnreachable
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -18,22 +20,18 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 4
 _TOGETHER = 16  # requests in flight, where many objects are read
-_CHUNK = 2**23  # bytes
+_PART = 2**23  # bytes that are fetched in one request
 _T = TypeVar("_T")
 _U = TypeVar("_U")
-
-
-class StoreUnreachable(StoryQAError):
-    """An object store that does not answer, or refuses what is asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long an answer to one request may take, and how often and long a request is made again."""
 
-    timeout_s: float = 30.0
+    timeout_s: float = 20.0
     retries: int = 5
-    retry_s: float = 60.0
+    retry_s: float = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +101,23 @@ class Bucket:
     def download(self, key: str, path: Path) -> str:
         """Write the object to ``path``; its SHA-256. Raises FileNotFoundError."""
 
-        def download() -> str:
-            digest = hashlib.sha256()
-            with path.open("wb") as file:
-                for chunk in self._obstore.get(self._objects, key).stream(min_chunk_size=_CHUNK):
-                    content = memoryview(chunk)
-                    digest.update(content)
-                    file.write(content)
-            return digest.hexdigest()
+        def part(first: int) -> memoryview:
+            # Each within the time that one request has, however large the object is.
+            got = self._obstore.get_range(self._objects, key, start=first, end=min(first + _PART, size))
+            return memoryview(got)
 
-        return self._do(download)
+        result = self._do(lambda: self._obstore.get(self._objects, key))
+        size = result.meta["size"]
+        digest = hashlib.sha256()
+        with path.open("wb") as file:
+            for first in range(0, size, _PART):
+                if size <= _PART:
+                    content = self._do(lambda: memoryview(result.bytes()))
+                else:
+                    content = self._do(partial(part, first))
+                digest.update(content)
+                file.write(content)
+        return digest.hexdigest()
 
     def put(self, key: str, content: bytes | Path) -> None:
         """Make the object, or replace it whatever it was: for keys that only one process ever writes."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from indexing.card import BookCard
-from indexing.errors import IndexMismatch
+from indexing.errors import IndexMismatch, Overtaken
 from indexing.ids import check_id, is_id
 from indexing.locking import locked
 from indexing.manifest import MANIFEST, Manifest, parsed_manifest
@@ -33,7 +33,6 @@ from indexing.object_store.shelf_objects import ShelfObjects
 from indexing.packing import PACK, write_pack
 from indexing.shelves import Shelves
 from indexing.store_protocol import Claim, Collected, Published, Store, unreadable
-from text.errors import StoryQAError
 
 BOOKS = "books/"
 _MERGED = "merged"
@@ -41,10 +40,6 @@ _MERGED_MANIFEST = "merged.json"
 _CLOCK = "clock"
 
 log = logging.getLogger(__name__)
-
-
-class Overtaken(StoryQAError):
-    """A build that was not published, because another process published one of the book meanwhile."""
 
 
 class BucketStore(Store):

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexing.card import BookCard
-from indexing.errors import IndexMismatch
-from indexing.object_store.bucket import Bucket, Kept, StoreUnreachable
+from indexing.errors import IndexMismatch, StoreUnreachable
+from indexing.object_store.bucket import Bucket, Kept
 from indexing.object_store.build_cache import BuildCache
 from indexing.object_store.pointers import Pointer
 

@@ -7,7 +7,8 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 
-from indexing.object_store.bucket import Bucket, Kept, StoreUnreachable
+from indexing.errors import StoreUnreachable
+from indexing.object_store.bucket import Bucket, Kept
 from indexing.store_protocol import unreadable
 
 FORMAT = 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 
+from indexing.errors import Overtaken
 from indexing.object_store.bucket import Bucket
 from indexing.shelf_files import Change, ShelfFiles
-from text.errors import StoryQAError
 
 _PREFIX = "shelves/"
 _ATTEMPTS = 10
@@ -43,4 +43,4 @@ class ShelfObjects(ShelfFiles):
             content = json.dumps(json.loads(after) | {"token": secrets.token_hex(8)}).encode()
             if self._bucket.replace(key, before, content) is not None:
                 return
-        raise StoryQAError(f"the shelf {name!r} is being changed by others; do the same again")
+        raise Overtaken(f"the shelf {name!r} is being changed by others; do the same again")
