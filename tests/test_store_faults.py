@@ -223,6 +223,7 @@ def test_a_process_killed_between_any_two_requests_leaves_the_old_build_or_the_n
     assert set(texts) <= {"Edition one.", "Edition two."}
     assert len(texts) > 2
     assert read(prefix, tmp_path / "last") == "Edition two."
+    assert not any((tmp_path / "cache" / "new").iterdir())
     store = bucket_store(prefix, tmp_path / "last")
     assert store.collect(-1).number > len(texts)  # what the killed ones left, and the editions replaced
     assert (store.list_anew(from_builds=True), store.verify(NOVEL.id)) == (1, [])
@@ -239,3 +240,17 @@ def test_a_first_build_that_was_killed_is_unknown_until_it_is_made_again(
     publish(store, built / "one")
     assert store.open(NOVEL.id).book.text == "Edition one."
     assert store.list_anew(from_builds=False) == 1
+
+
+def test_a_workspace_that_a_killed_process_left_is_deleted_and_one_in_hand_is_not(
+    proxy: FaultyProxy, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'tests'}")
+    assert killed_before(proxy, 1, PUBLISH, "left", tmp_path / "cache", built / "one")
+    [left] = (tmp_path / "cache" / "new").iterdir()
+    store = bucket_store("left", tmp_path / "cache")
+    with store.claim(NOVEL.id):
+        bucket_store("left", tmp_path / "cache").sweep()
+        assert left.exists()
+    store.sweep()
+    assert not left.exists()

@@ -14,10 +14,10 @@ from novels import novel
 from object_servers import FaultyProxy, bucket_store, environment
 
 from indexing.build import BuildSettings, build_book
+from indexing.card import BookCard
 from indexing.copying import copy_books
-from indexing.manifest import Manifest
 from indexing.object_store.bucket_store import BucketStore
-from indexing.object_store.catalogue import CHANGES
+from indexing.object_store.catalogue_shards import CHANGES, Change
 from indexing.store import IndexStore
 from indexing.store_protocol import Store
 from service import cli
@@ -194,7 +194,7 @@ def changes(store: BucketStore) -> int:
 def test_the_list_is_the_same_before_and_after_its_changes_are_merged(
     shelf: IndexStore, remote: BucketStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("indexing.object_store.catalogue._MOST_ROWS", 2)
+    monkeypatch.setattr("indexing.object_store.compaction._MOST_ROWS", 2)
     listed: list[Callable[[], object]] = [
         lambda: afresh(remote).ids(),
         lambda: afresh(remote).builds(),
@@ -219,20 +219,13 @@ def test_what_was_noted_and_never_published_leaves_the_list(
 ) -> None:
     statuses(shelf, remote)
     manifest = shelf.manifest(IDS[0])
-    from indexing.card import BookCard
-    from indexing.object_store.catalogue import Change
-
-    remote.catalogue.note(Change("phantom", 1, "0" * 12 + "-0", BookCard.of(replace_id(manifest))))
+    remote.catalogue.note(Change("phantom", 1, "0" * 12 + "-0", BookCard.of(replace(manifest, id="phantom"))))
     assert "phantom" in afresh(remote).ids()
     remote.list_anew(from_builds=False)
     assert "phantom" in afresh(remote).ids()  # it may be published yet
-    monkeypatch.setattr("indexing.object_store.catalogue._PENDING_S", -1.0)
+    monkeypatch.setattr("indexing.object_store.compaction._PENDING_S", -1.0)
     assert remote.list_anew(from_builds=False) == 3
     assert afresh(remote).ids() == IDS
-
-
-def replace_id(manifest: Manifest) -> Manifest:
-    return replace(manifest, id="phantom")
 
 
 def test_copies_on_this_machine_stay_within_their_bound_and_the_last_used_stay(

@@ -9,32 +9,31 @@ is a publication's own, so that what no pointer names will never be named again,
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import secrets
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from indexing.card import BookCard
-from indexing.errors import IndexMismatch, Overtaken
+from indexing.errors import IndexMismatch
 from indexing.ids import check_id, is_id
 from indexing.locking import locked
-from indexing.manifest import MANIFEST, Manifest, parsed_manifest
+from indexing.manifest import MANIFEST, parsed_manifest
 from indexing.object_store.bucket import Bucket, Patience
 from indexing.object_store.build_cache import BuildCache
-from indexing.object_store.catalogue import MANY_CHANGES, SHARDS, Catalogue, Change
-from indexing.object_store.pointers import BUILDS, MANIFESTS, Pointer, Pointers, parsed
+from indexing.object_store.catalogue import MANY_CHANGES, Catalogue
+from indexing.object_store.catalogue_shards import SHARDS
+from indexing.object_store.compaction import compact
+from indexing.object_store.pointers import BOOKS, BUILDS, MANIFESTS, Pointer, Pointers, book_key, parsed
+from indexing.object_store.publishing import BucketClaim, BucketParts
 from indexing.object_store.shelf_objects import ShelfObjects
-from indexing.packing import PACK, write_pack
+from indexing.packing import PACK
 from indexing.shelves import Shelves
-from indexing.store_protocol import Claim, Collected, Published, Store, unreadable
+from indexing.store_protocol import Collected, Store, unreadable
 
-BOOKS = "books/"
 _MERGED = "merged"
 _MERGED_MANIFEST = "merged.json"
 _CLOCK = "clock"
@@ -54,6 +53,7 @@ class BucketStore(Store):
         self.cache = BuildCache(cache, cache_bytes)
         self.catalogue = Catalogue(self.bucket, self.cache)
         self.pointers = Pointers(self.bucket)
+        self._workspace = cache / "new"  # of builds that this machine has in hand
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BucketStore, self._given  # connections stay in the process that has them
@@ -111,26 +111,30 @@ class BucketStore(Store):
     def claim(self, id: str, wait: bool = True) -> Iterator[BucketClaim]:
         """See ``Store.claim``; whoever publishes after another machine did meanwhile gets Overtaken."""
         with locked(self.cache.folder / "locks", f"book-{check_id(id)}", f"indexes {id}", wait):
-            yield BucketClaim(self, book_key(id), MANIFEST)
+            yield BucketClaim(self._parts(), book_key(id), MANIFEST)
 
     @contextmanager
     def claim_merged(self, wait: bool = True) -> Iterator[BucketClaim]:
         """See ``Store.claim_merged``."""
         with locked(self.cache.folder / "locks", "merged", "merges the books", wait):
-            yield BucketClaim(self, _MERGED, _MERGED_MANIFEST)
+            yield BucketClaim(self._parts(), _MERGED, _MERGED_MANIFEST)
 
     def sweep(self) -> None:
-        """See ``Store.sweep``: of this machine nothing is left, and the bucket's is for ``collect``.
+        """See ``Store.sweep``; what lies in the bucket is for ``collect``.
 
         Where many changes wait to be merged into the list, they are.
         """
+        for folder in self._workspace.glob("*"):
+            with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
+                claim.sweep()
         if self.catalogue.changes() >= MANY_CHANGES:
             self.list_anew(from_builds=False)
 
     def list_anew(self, from_builds: bool) -> int:
         """See ``Store.list_anew``."""
+        now = self._now()
         everything = self._pointed_ids() if from_builds else None
-        return self.catalogue.compact(self._pointer, self._card, everything)
+        return compact(self.bucket, self.catalogue, self._pointer, self._card, now, everything)
 
     def collect(self, grace_s: float) -> Collected:
         """See ``Store.collect``; raises IndexMismatch where a pointer is damaged: all of them must be known.
@@ -158,6 +162,10 @@ class BucketStore(Store):
     def shelves(self) -> Shelves:
         """See ``Store.shelves``."""
         return Shelves(ShelfObjects(self.bucket))
+
+    def _parts(self) -> BucketParts:
+        compact = partial(self.list_anew, from_builds=False)
+        return BucketParts(self.bucket, self.pointers, self.catalogue, self._workspace, compact)
 
     def _now(self) -> datetime:
         """The time by the clock of the server."""
@@ -206,77 +214,3 @@ class BucketStore(Store):
             return self.bucket.download(key, path)
         except FileNotFoundError as error:
             raise unreadable(id, f"{key} is missing") from error
-
-
-class BucketClaim(Claim):
-    """What may be done to the builds that the pointer ``key`` names one after the other."""
-
-    def __init__(self, store: BucketStore, key: str, manifest: str) -> None:
-        self._store = store
-        self._key = key
-        self._manifest = manifest
-        self._before = store.pointers.read(key)
-
-    def publish(self, write: Callable[[Path], Published]) -> Published:
-        """See ``Claim.publish``; raises Overtaken unless what another process published is the same."""
-        store = self._store
-        store.cache.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=store.cache.folder, prefix=".new-") as temporary:
-            workspace = Path(temporary) / "build"
-            workspace.mkdir()
-            made = write(workspace)
-            pack = Path(temporary) / PACK
-            pack_sha256 = write_pack(workspace, made.files, pack)
-            manifest = (workspace / self._manifest).read_bytes()
-            pointer = Pointer(
-                build=f"{made.version}-{secrets.token_hex(8)}",
-                number=self._next_number(),
-                manifest_sha256=hashlib.sha256(manifest).hexdigest(),
-                pack_sha256=pack_sha256,
-            )
-            store.bucket.put(pointer.pack_key, pack)
-        store.bucket.put(pointer.manifest_key, manifest)
-        noted = None
-        if isinstance(made, Manifest):  # the merged index is no book of the list
-            card = BookCard.of(made)
-            noted = store.catalogue.note(Change(made.id, pointer.number, pointer.build, card))
-        if not store.pointers.replace(self._key, self._before, pointer):
-            if noted is not None:
-                store.catalogue.take_back(noted)
-            self._check_same(made.version)
-        # Now and then, by chance: of a thousand machines that publish none need count for the others.
-        if noted is not None and secrets.randbelow(MANY_CHANGES) == 0:
-            store.list_anew(from_builds=False)
-        return made
-
-    def withdraw(self) -> None:
-        """See ``Claim.withdraw``; objects are left to ``storyqa gc``."""
-        id = self._key.removeprefix(BOOKS)
-        if id != self._key:
-            self._store.catalogue.note(Change(id, self._next_number(), None, None))
-        self._store.pointers.delete(self._key)
-
-    def sweep(self) -> None:
-        """See ``Claim.sweep``: publishing leaves nothing on this machine."""
-
-    def _next_number(self) -> int:
-        """Later than that of the pointer before, whatever the clocks of the machines say."""
-        try:
-            last = 0 if self._before is None else parsed(self._key, self._before).number
-        except IndexMismatch:  # damaged, and to be replaced
-            last = 0
-        return max(last + 1, time.time_ns() // 1000)
-
-    def _check_same(self, version: str) -> None:
-        """Raise Overtaken unless what another process published is a build of the same version."""
-        there = self._store.pointers.get(self._key)
-        if there is None or not there.build.startswith(version):
-            raise Overtaken(
-                f"{self._key.rpartition('/')[2]!r} was changed by another process meanwhile, and stays as "
-                "that left it; run the same command again"
-            )
-
-
-def book_key(id: str) -> str:
-    """The object that says which build of the book serves."""
-    return BOOKS + id

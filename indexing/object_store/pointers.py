@@ -12,6 +12,7 @@ from indexing.object_store.bucket import Bucket, Kept
 from indexing.store_protocol import unreadable
 
 FORMAT = 1
+BOOKS = "books/"
 BUILDS = "builds/"
 MANIFESTS = "manifests/"
 _FRESH_S = 1.0  # how long a pointer that was read is taken for the current one
@@ -105,3 +106,8 @@ def parsed(key: str, kept: Kept) -> Pointer:
         return pointer
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise unreadable(key.rpartition("/")[2], f"{key} names no build ({error})") from error
+
+
+def book_key(id: str) -> str:
+    """The object that says which build of the book serves."""
+    return BOOKS + id
