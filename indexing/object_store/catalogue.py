@@ -12,7 +12,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ from indexing.object_store.catalogue_shards import (
     damaged,
     parsed_change,
     parsed_shards,
-    row_of,
 )
 
 if TYPE_CHECKING:
@@ -62,13 +61,22 @@ class Catalogue:
         """The names of the builds that serve, by id, sorted."""
         state = self._read()
         if self._known is None or self._known[0] != state:  # of a million books it takes seconds to make
-            rows = self._rows(*state, ["id", "number", "build"])
-            self._known = state, {id: row["build"] for id, row in rows}
+            found: dict[str, str | None] = {}
+            for shard in state[0]:
+                found.update(zip(*self._columns(shard, "id", "build"), strict=True))
+            for id, change in self._later(*state).items():
+                found[id] = change.build
+            self._known = state, {id: build for id, build in sorted(found.items()) if build is not None}
         return dict(self._known[1])
 
     def cards(self) -> list[BookCard]:
         """What is said of each book, in the order of the ids."""
-        return [card_of(row) for _, row in self._rows(*self._read(), None)]
+        shards, changes = self._read()
+        later = self._later(shards, changes)
+        cards = [change.card for change in later.values() if change.card is not None]
+        for shard in shards:
+            cards += [card_of(row) for row in self.table(shard).to_pylist() if row["id"] not in later]
+        return sorted(cards, key=lambda card: card.id)
 
     def note(self, change: Change) -> str:
         """Have the list say what is about to be true; the key by which that is taken back."""
@@ -90,21 +98,21 @@ class Catalogue:
         """The objects that hold the list."""
         return {shard.key for shard in parsed_shards(self._bucket.get(CURRENT))}
 
-    def _rows(
-        self, shards: Sequence[Shard], changes: Sequence[Change], columns: list[str] | None
-    ) -> Iterable[tuple[str, dict[str, Any]]]:
-        rows = {}
-        for shard in shards:
-            table = self.table(shard)
-            for row in (table if columns is None else table.select(columns)).to_pylist():
-                rows[row["id"]] = row
-        for change in sorted(changes, key=lambda one: one.number):
-            # What the shards have of a book may be later than a change that was listed before they were read.
-            if change.number > rows.get(change.id, {"number": 0})["number"]:
-                rows.pop(change.id, None)
-                if change.card is not None:
-                    rows[change.id] = row_of(change.number, change.build, change.card)
-        return sorted(rows.items())
+    def _later(self, shards: Sequence[Shard], changes: Sequence[Change]) -> dict[str, Change]:
+        """The last change of each book, unless what the shards have of it is later.
+
+        It is where the change was merged after it was listed, and before the shards were read.
+        """
+        later = {change.id: change for change in sorted(changes, key=lambda one: one.number)}
+        for shard in shards if later else ():
+            for id, number in zip(*self._columns(shard, "id", "number"), strict=True):
+                if id in later and later[id].number <= number:
+                    del later[id]
+        return later
+
+    def _columns(self, shard: Shard, *names: str) -> list[list[Any]]:
+        table = self.table(shard)
+        return [table[name].to_pylist() for name in names]
 
     def _read(self) -> tuple[Sequence[Shard], Sequence[Change]]:
         with self._lock:
