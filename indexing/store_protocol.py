@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from indexing.shelves import Shelves
 
 _ATTEMPTS = 5
+_COPIES = 2  # that are fetched anew where one cannot be opened
+_MOST_COMPARED = 10_000  # ids, which takes a second
 _MOST_NEAR = 5
 _T = TypeVar("_T")
 
@@ -184,21 +186,25 @@ class Store(Protocol):
             claim.withdraw()
 
     def _read(self, id: str, read: Callable[[Path], _T]) -> _T:
+        failures = 0
         for _ in range(_ATTEMPTS):
             build = self.current(id)
             try:
                 return read(self.folder(id, build))
             except IndexMismatch:
-                # The build may have been replaced and removed since its name was read.
-                if self.current(id) == build and not self.forget(id, build):
-                    raise
+                # The build may have been replaced since its name was read, or a copy of it been removed.
+                if self.current(id) == build:
+                    failures += 1
+                    if failures > _COPIES or not self.forget(id, build):
+                        raise
         raise unreadable(id, f"it could not be opened in {_ATTEMPTS} attempts")
 
     def _unknown(self, id: str) -> UnknownBook:
         ids = self.ids()
         wanted = slug(id)
         begun = [one for one in ids if one.startswith(wanted)]
-        near = tuple(dict.fromkeys([*begun, *difflib.get_close_matches(wanted, ids, n=3)]))[:_MOST_NEAR]
+        close = difflib.get_close_matches(wanted, ids, n=3) if len(ids) <= _MOST_COMPARED else ()
+        near = tuple(dict.fromkeys([*begun, *close]))[:_MOST_NEAR]
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         elif ids:

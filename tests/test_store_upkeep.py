@@ -117,7 +117,7 @@ def test_the_commands_do_it_all_for_a_user(
     assert json.loads(do("gc", *there, "--json")) == {"deleted": 0, "bytes": 0}
     do("remove", "book-1", *there)
     assert json.loads(do("catalogue", *there, "--rebuild", "--json")) == {"books": 2}
-    assert json.loads(do("gc", "--grace-hours", "0", *there, "--json"))["deleted"] in (2, 3)
+    assert json.loads(do("gc", "--grace-hours", "0", *there, "--json"))["deleted"] >= 2
     assert "2 books checked, none damaged" in do("verify", *there)
     monkeypatch.setenv("STORYQA_STORE", remote.address)
     assert "2 books listed" in do("catalogue")

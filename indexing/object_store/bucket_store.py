@@ -124,8 +124,9 @@ class BucketStore(Store):
 
         Where many changes wait to be merged into the list, they are.
         """
-        for folder in self._workspace.glob("*"):
-            with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
+        prefix = book_key("").replace("/", "-")
+        for folder in self._workspace.glob(f"{prefix}*"):
+            with suppress(BlockingIOError), self.claim(folder.name.removeprefix(prefix), wait=False) as claim:
                 claim.sweep()
         if self.catalogue.changes() >= MANY_CHANGES:
             self.list_anew(from_builds=False)
@@ -139,15 +140,15 @@ class BucketStore(Store):
     def collect(self, grace_s: float) -> Collected:
         """See ``Store.collect``; raises IndexMismatch where a pointer is damaged: all of them must be known.
 
-        A publication's objects are its own, and named by its pointer within moments. So those that are older
-        than ``grace_s``, by the server's own clock, and that no pointer names afterwards never will be.
+        A publication's objects are its own, and named by its pointer within moments. So those that are
+        ``grace_s`` old, by the server's own clock, and that no pointer names afterwards never will be.
         """
         now = self._now()
         old = [
             one
             for prefix in (BUILDS, MANIFESTS, SHARDS)
             for one in self.bucket.listed(prefix)
-            if (now - one.changed_at).total_seconds() > grace_s
+            if (now - one.changed_at).total_seconds() >= grace_s
         ]
         named = self.catalogue.shard_keys()
         keys = [_MERGED, *map(book_key, self._pointed_ids())]

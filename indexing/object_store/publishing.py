@@ -39,7 +39,7 @@ class BucketClaim(Claim):
         self._parts = parts
         self._key = key
         self._manifest = manifest
-        self._folder = parts.workspace / key.rpartition("/")[2]
+        self._folder = parts.workspace / key.replace("/", "-")
         self._before = parts.pointers.read(key)
 
     def publish(self, write: Callable[[Path], Published]) -> Published:
