@@ -79,7 +79,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV)"
-	@$(PIP) --editable ".[eval,train,cloze,otel,redis,mcp,docs,dev]"
+	@$(PIP) --editable ".[eval,train,cloze,otel,redis,s3,mcp,docs,dev]"
 	@touch $@
 
 # The tools measured against, in an environment of their own: their dependencies are not ours.

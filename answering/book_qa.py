@@ -30,7 +30,7 @@ from answering.spoilers import LEAKED, guard_of, guarded
 from answering.trust import Thresholds, doubt, doubted, refusal
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
@@ -70,7 +70,7 @@ class BookQA:
 
     def __init__(
         self,
-        store: IndexStore,
+        store: Store,
         *,
         open_bytes: int = OPEN_BYTES,
         held: bool = False,
@@ -87,7 +87,7 @@ class BookQA:
     def of(cls, configuration: Configuration, held: bool = False) -> BookQA:
         """The object that answers as ``configuration`` says; ``held`` as above."""
         return cls(
-            IndexStore(configuration.store),
+            configuration.index_store(),
             open_bytes=configuration.open_bytes,
             held=held,
             answerable=configuration.answerable,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
-from indexing.manifest import Manifest
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from readers import kind_of, open_reader
 from readers.reading import Reader
 from retrieval import open_retriever
@@ -47,7 +46,7 @@ class OpenBooks:
     answer; others are mapped. Safe to call from several threads.
     """
 
-    def __init__(self, store: IndexStore, most_bytes: int, held: bool = False) -> None:
+    def __init__(self, store: Store, most_bytes: int, held: bool = False) -> None:
         self._store = store
         self._most_bytes = most_bytes
         self._held = held
@@ -120,17 +119,3 @@ def _opened(folder: Path) -> MergedIndex | None:
 def configured_reader(name: str, settings: Mapping[str, Mapping[str, Any]]) -> Reader:
     """The reader of that name with the ``settings`` of its kind; raises as ``open_reader`` does."""
     return open_reader(name, **settings.get(kind_of(name), {}))
-
-
-def manifests(store: IndexStore) -> tuple[list[Manifest], list[IndexMismatch]]:
-    """What every book says about itself, and what is wrong with those that cannot."""
-    read: list[Manifest] = []
-    damaged: list[IndexMismatch] = []
-    for book_id in store.ids():
-        try:
-            read.append(store.manifest(book_id))
-        except IndexMismatch as error:
-            damaged.append(error)
-        except UnknownBook:  # removed since the ids were read
-            continue
-    return read, damaged

@@ -12,7 +12,7 @@ from answering.ask import Ask, BadRequest
 from answering.open_books import OpenBook
 from answering.scope import builds_of, unmeant
 from indexing.merged_index import MergedIndex
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from retrieval import open_together
 from retrieval.hits import BookHit, Hit, Readable, Retriever
 from retrieval.merged_part import MergedPart
@@ -88,7 +88,7 @@ class SeveralBooks:
 
     before: int | None = None
 
-    def __init__(self, ask: Ask, store: IndexStore, open: Opener, merged: MergedIndex | None) -> None:
+    def __init__(self, ask: Ask, store: Store, open: Opener, merged: MergedIndex | None) -> None:
         self._builds = builds_of(store, ask.book_id)
         _check_limits(ask, self._builds)
         self._ask = ask

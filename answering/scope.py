@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from indexing.shelves import Shelves
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
 EVERY_BOOK = "*"
@@ -30,7 +29,7 @@ def is_one_book(book_id: str) -> bool:
     return book_id != EVERY_BOOK and not book_id.startswith(SHELF) and "," not in book_id
 
 
-def builds_of(store: IndexStore, book_id: str) -> dict[str, str]:
+def builds_of(store: Store, book_id: str) -> dict[str, str]:
     """The current builds of the books that are asked, by id, each once; of a shelf those that the store has.
 
     Raises ``UnknownBook``, ``UnknownShelf``, and ``EmptyScope`` where there is none.
@@ -40,7 +39,7 @@ def builds_of(store: IndexStore, book_id: str) -> dict[str, str]:
         empty = "there is no book to ask; add one with: storyqa index PATH"
     elif book_id.startswith(SHELF):
         name = book_id.removeprefix(SHELF)
-        books = Shelves(store.root).get(name).books
+        books = store.shelves().get(name).books
         there = store.builds()
         builds = {id: there[id] for id in books if id in there}
         empty = f"the shelf {name!r} has no book; put one there with: storyqa shelves add {name} ID"

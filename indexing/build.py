@@ -12,7 +12,7 @@ from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
 from indexing.errors import IndexMismatch, UnknownBook, is_full
 from indexing.manifest import BuildSettings, Manifest, content_key
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from indexing.write import write_build
 from text.errors import StoryQAError
 
@@ -67,7 +67,7 @@ class Outcome:
 def build_book(
     book: Book,
     settings: BuildSettings,
-    store: IndexStore,
+    store: Store,
     force: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
     on_written: Callable[[], None] | None = None,
@@ -117,7 +117,7 @@ def resolved(settings: BuildSettings) -> BuildSettings:
     return replace(settings, encoder=str(Path(settings.encoder).resolve()))
 
 
-def up_to_date(book: Book, key: str, store: IndexStore) -> Manifest | None:
+def up_to_date(book: Book, key: str, store: Store) -> Manifest | None:
     """The manifest of the current build when it need not be replaced; raises IdTaken when it must not be."""
     try:
         manifest = store.open(book.id).manifest

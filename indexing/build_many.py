@@ -20,14 +20,14 @@ from indexing.build import (
     up_to_date,
 )
 from indexing.manifest import content_key
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
 
 def build_many(
     tasks: Iterable[BookTask],
     settings: BuildSettings,
-    store: IndexStore,
+    store: Store,
     workers: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -61,7 +61,7 @@ def build_many(
 
 
 def _unbuilt(
-    tasks: Iterable[BookTask], settings: BuildSettings, store: IndexStore, force: bool
+    tasks: Iterable[BookTask], settings: BuildSettings, store: Store, force: bool
 ) -> Iterator[Outcome | tuple[BookTask, Book]]:
     """The tasks' books as they are read, or the outcome of those that fail or need no work."""
     taken: dict[str, str] = {}
@@ -90,7 +90,7 @@ def _unbuilt(
 def _one_by_one(
     todo: Iterable[Outcome | tuple[BookTask, Book]],
     settings: BuildSettings,
-    store: IndexStore,
+    store: Store,
     force: bool,
     on_progress: Callable[[Progress], None] | None,
 ) -> Iterator[Outcome]:

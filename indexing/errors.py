@@ -54,3 +54,11 @@ class UnknownCharacter(StoryQAError):
 
 class IndexMismatch(StoryQAError):
     """A build whose files, format or encoder are not what its manifest says."""
+
+
+class StoreUnreachable(StoryQAError):
+    """An object store that does not answer, or refuses what is asked of it."""
+
+
+class Overtaken(StoryQAError):
+    """A change that was not made, because another process changed the same meanwhile."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from encoders.bi_encoder import Encoder, load_encoder
 from indexing.book import Book, Chapter, Passage
-from indexing.manifest import COVER, FileRecord, Manifest, read_manifest, text_sha256
+from indexing.manifest import COVER, Manifest, read_manifest, text_sha256
+from indexing.packing import build_files
 from indexing.sparse import POSTING, SparseIndex
 from text.codepoints import unpack
 
@@ -75,10 +74,7 @@ class BookIndex:
 
     def __init__(self, directory: Path, id: str, held: bool = False) -> None:
         self.manifest = read_manifest(directory, id)
-        self._files = {
-            name: self._checked(directory / name, wanted, held)
-            for name, wanted in self.manifest.files.items()
-        }
+        self._files = build_files(directory, self.manifest.files, held, self.manifest.mismatch)
         counts = self.manifest.counts
         bounds = self._array("passages", "<i8", (counts.passages, 2))
         self.passages = PassageTable(bounds, self.manifest)
@@ -175,22 +171,6 @@ class BookIndex:
         if not problems and text_sha256(self.book.text) != self.manifest.text_sha256:
             problems.append("the text is not the one that the manifest names")
         return problems
-
-    def _checked(self, path: Path, wanted: FileRecord, held: bool) -> NDArray[np.uint8]:
-        """The file's bytes, in memory where they are ``held`` and mapped where not."""
-        import numpy as np
-
-        try:
-            with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size != wanted.bytes:
-                    raise self.manifest.mismatch(f"{path.name} has {size} bytes, wanted {wanted.bytes}")
-                content = file.read() if held else mmap(file.fileno(), 0, access=ACCESS_READ)
-        except (OSError, ValueError) as error:  # an empty file cannot be mapped
-            raise self.manifest.mismatch(f"{path.name} cannot be read ({error})") from error
-        if hashlib.sha256(content).hexdigest() != wanted.sha256:
-            raise self.manifest.mismatch(f"{path.name} is damaged (its SHA-256 differs)")
-        return np.frombuffer(content, dtype=np.uint8)
 
     def _array(self, name: str, dtype: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
         """The mapped npy file ``name`` as an array, of the dtype and shape wanted where they are given."""

@@ -22,8 +22,8 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 COVER = "cover"  # the file of a build that holds the picture, where the book has one
 _LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
-# What files raise that are missing, no JSON, JSON that is too deep, or other JSON than a manifest.
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+# What files raise that are no JSON, JSON that is too deep, or other JSON than a manifest.
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 WINDOW_WORDS = 80
 WINDOW_STEP = 60
 
@@ -164,11 +164,21 @@ def write_manifest(manifest: Manifest, directory: Path) -> None:
 
 def read_manifest(directory: Path, id: str) -> Manifest:
     """The manifest of the build of ``id`` in ``directory``; or IndexMismatch."""
-    repair = f"rebuild it: storyqa index SOURCE --id {id} --force"
     path = directory / MANIFEST
     try:
         with path.open("rb") as file:
-            content = json.loads(file.read(_LARGEST))
+            content = file.read(_LARGEST)
+    except OSError as error:
+        repair = f"rebuild it: storyqa index SOURCE --id {id} --force"
+        raise IndexMismatch(f"the index of {id!r}: {path} cannot be read ({error}); {repair}") from error
+    return parsed_manifest(content, str(path), id)
+
+
+def parsed_manifest(written: bytes, path: str, id: str) -> Manifest:
+    """The manifest of the build of ``id`` that was ``written`` to ``path``; or IndexMismatch."""
+    repair = f"rebuild it: storyqa index SOURCE --id {id} --force"
+    try:
+        content = json.loads(written)
         given = content["format"]
         checksum = content.pop("checksum")
         digest = _digest(content)

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch
 from indexing.index import npy_view
 from indexing.manifest import FileRecord
+from indexing.packing import build_files
 from indexing.term_table import TermTable
 from indexing.vectors import faiss_module
 
@@ -113,7 +113,7 @@ class MergedIndex:
         import numpy as np
 
         self.manifest = read_merged_manifest(directory)
-        self._files = {name: _checked(directory / name, one) for name, one in self.manifest.files.items()}
+        self._files = build_files(directory, self.manifest.files, held=False, mismatch=mismatch)
         self.firsts: NDArray[np.int64] = np.cumsum([0, *(book.passages for book in self.manifest.books)])
         passages = int(self.firsts[-1])
         self.ends = self._array("ends", "<u4", (passages,))
@@ -198,16 +198,3 @@ class MergedIndex:
         if array.dtype != np.dtype(dtype) or (shape is not None and array.shape != shape):
             raise mismatch(f"{name}.npy holds {array.dtype} of shape {array.shape}")
         return array
-
-
-def _checked(path: Path, wanted: FileRecord) -> NDArray[np.uint8]:
-    import numpy as np
-
-    try:
-        with path.open("rb") as file:
-            content = mmap(file.fileno(), 0, access=ACCESS_READ)
-    except (OSError, ValueError) as error:
-        raise mismatch(f"{path.name} cannot be read ({error})") from error
-    if len(content) != wanted.bytes or hashlib.sha256(content).hexdigest() != wanted.sha256:
-        raise mismatch(f"{path.name} is damaged (its SHA-256 differs)")
-    return np.frombuffer(content, dtype=np.uint8)

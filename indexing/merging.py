@@ -19,7 +19,7 @@ from indexing.merged_index import (
     read_merged_manifest,
     write_merged_manifest,
 )
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from indexing.term_table import term_arrays
 from indexing.vectors import faiss_module
 from indexing.write import file_record, flush
@@ -32,7 +32,7 @@ _TRAINED_ON = 100_000  # vectors, of all books alike, whose range the codes span
 
 
 def merge_store(
-    store: IndexStore, force: bool = False, on_progress: Callable[[int, int], None] | None = None
+    store: Store, force: bool = False, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[MergedManifest, bool]:
     """Publish the merged index of the store's books, and whether it was built: not where it is there already.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from indexing.book import Book
 from indexing.build import BookTask, BuildSettings, Outcome, Progress, build_book, failed
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
 _POLL_S = 0.1
@@ -43,7 +43,7 @@ class Pool:
         workers: int,
         threads: int,
         settings: BuildSettings,
-        store: IndexStore,
+        store: Store,
         force: bool,
         on_progress: Callable[[Progress], None] | None,
     ) -> None:
@@ -83,7 +83,7 @@ class Pool:
                 self._workers, self._context, initializer=_start, initargs=(self._shared, self._threads)
             )
         try:
-            future = self._executor.submit(_work, book, self._settings, self._store.root, self._force, slot)
+            future = self._executor.submit(_work, book, self._settings, self._store, self._force, slot)
         except BrokenProcessPool:
             self._executor = None
             self._slots.append(slot)
@@ -139,10 +139,10 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(book: Book, settings: BuildSettings, root: Any, force: bool, slot: int) -> Outcome:
+def _work(book: Book, settings: BuildSettings, store: Store, force: bool, slot: int) -> Outcome:
     def report(done: int, total: int) -> None:
         if _shared[0]:
             raise Cancelled
         _shared[slot : slot + 2] = (done, total)
 
-    return build_book(book, settings, IndexStore(root), force, report)
+    return build_book(book, settings, store, force, report)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import fcntl
 import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from indexing.errors import IndexMismatch, naming_full_disk
+from indexing.errors import IndexMismatch
 from indexing.ids import check_id, is_id
-from indexing.write import flush
+from indexing.shelf_files import ShelfFiles
 from text.errors import StoryQAError
 
 MOST_BOOKS = 10_000
-_SUFFIX = ".json"
-_LARGEST = 2**24  # bytes; ten thousand ids take a tenth of it
 
 
 class UnknownShelf(StoryQAError):
@@ -55,93 +49,94 @@ class Shelf:
 
 
 class Shelves:
-    """The shelves of the store in the folder ``root``: a file each, replaced in one step when one changes.
+    """The shelves of a store: a file each, replaced in one step when one changes.
 
     A shelf may name books that the store no longer has, or not yet.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._folder = root / "shelves"
+    def __init__(self, files: ShelfFiles) -> None:
+        self._files = files
 
     def names(self) -> list[str]:
         """The names of all shelves, sorted."""
-        try:
-            found = [path.stem for path in self._folder.iterdir() if path.suffix == _SUFFIX]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted(name for name in found if is_id(name))
+        return sorted(filter(is_id, self._files.names()))
 
     def get(self, name: str) -> Shelf:
         """One shelf; raises ``UnknownShelf``, and ``IndexMismatch`` where its file is damaged."""
         if not is_id(name):
             raise self._unknown(name)
         try:
-            with self._path(name).open("rb") as file:
-                content = json.loads(file.read(_LARGEST))
-            return Shelf(
-                name, str(content["title"]), tuple(map(str, content["books"])), str(content["created_at"])
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            raise self._unknown(name) from None
-        except (OSError, ValueError, TypeError, KeyError, RecursionError, StoryQAError) as error:
-            raise IndexMismatch(
-                f"the shelf {name!r} cannot be read ({error}); remove it with: storyqa shelves delete {name}"
-            ) from error
+            content = self._files.read(name)
+        except FileNotFoundError:
+            content = None
+        except OSError as error:
+            raise _unreadable(name, error) from error
+        return self._parsed(name, content)
 
     def put(self, name: str, books: Sequence[str], title: str | None = None) -> Shelf:
         """Make the shelf, or have it hold these books; a ``title`` that is None stays, at first the name."""
-        with self._changing(name):
-            return self._put(name, books, title)
+
+        def change(content: bytes | None) -> Shelf:
+            try:
+                before = self._parsed(name, content)
+            except (UnknownShelf, IndexMismatch):
+                before = Shelf(name, name, (), datetime.now(UTC).isoformat(timespec="seconds"))
+            return replace(before, books=tuple(books), title=before.title if title is None else title)
+
+        return self._change(name, change)
 
     def add(self, name: str, books: Sequence[str]) -> Shelf:
         """Put books at the end of a shelf; those it has stay where they are. Raises as ``get`` does."""
-        with self._changing(name):
-            return self._put(name, tuple(dict.fromkeys((*self.get(name).books, *books))), None)
+
+        def change(content: bytes | None) -> Shelf:
+            before = self._parsed(name, content)
+            return replace(before, books=tuple(dict.fromkeys((*before.books, *books))))
+
+        return self._change(name, change)
 
     def take(self, name: str, books: Sequence[str]) -> Shelf:
         """Take books off a shelf; raises ``BadShelf`` for one that it does not have."""
-        with self._changing(name):
-            kept = self.get(name).books
-            missing = [id for id in books if id not in kept]
+
+        def change(content: bytes | None) -> Shelf:
+            before = self._parsed(name, content)
+            missing = [id for id in books if id not in before.books]
             if missing:
                 raise BadShelf(f"the shelf {name!r} has no book {missing[0]!r}")
-            return self._put(name, tuple(id for id in kept if id not in set(books)), None)
+            return replace(before, books=tuple(id for id in before.books if id not in set(books)))
+
+        return self._change(name, change)
 
     def delete(self, name: str) -> None:
         """Forget a shelf, not its books; raises ``UnknownShelf``."""
-        with self._changing(name):
-            try:
-                self._path(name).unlink()
-            except FileNotFoundError:
-                raise self._unknown(name) from None
 
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}{_SUFFIX}"
+        def change(content: bytes | None) -> None:
+            if content is None:
+                raise self._unknown(name)
 
-    def _put(self, name: str, books: Sequence[str], title: str | None) -> Shelf:
+        self._files.change(check_id(name), change)
+
+    def _change(self, name: str, change: Callable[[bytes | None], Shelf]) -> Shelf:
+        made: list[Shelf] = []
+
+        def changed(content: bytes | None) -> bytes:
+            made.append(change(content))
+            fields = asdict(made[-1])
+            del fields["name"]  # the file's
+            return (json.dumps(fields, indent=1) + "\n").encode()
+
+        self._files.change(check_id(name), changed)
+        return made[-1]
+
+    def _parsed(self, name: str, content: bytes | None) -> Shelf:
+        if content is None:
+            raise self._unknown(name)
         try:
-            before = self.get(name)
-        except (UnknownShelf, IndexMismatch):
-            before = Shelf(name, name, (), datetime.now(UTC).isoformat(timespec="seconds"))
-        shelf = Shelf(name, before.title if title is None else title, tuple(books), before.created_at)
-        content = asdict(shelf)
-        del content["name"]  # the file's
-        part = self._folder / f".{name}.{os.getpid()}"
-        part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        flush(part)
-        part.replace(self._path(name))
-        flush(self._folder)
-        return shelf
-
-    @contextmanager
-    def _changing(self, name: str) -> Iterator[None]:
-        """The sole right to change shelves, of one process at a time and for as long as it lives."""
-        check_id(name)
-        with naming_full_disk(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with (self._folder / ".lock").open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield
+            fields = json.loads(content)
+            return Shelf(
+                name, str(fields["title"]), tuple(map(str, fields["books"])), str(fields["created_at"])
+            )
+        except (ValueError, TypeError, KeyError, RecursionError, StoryQAError) as error:
+            raise _unreadable(name, error) from error
 
     def _unknown(self, name: str) -> UnknownShelf:
         near = tuple(difflib.get_close_matches(name, self.names(), n=3))
@@ -149,3 +144,9 @@ class Shelves:
             f"did you mean {' or '.join(near)}?" if near else "see what there is with: storyqa shelves list"
         )
         return UnknownShelf(f"unknown shelf {name[:100]!r}; {hint}", near)
+
+
+def _unreadable(name: str, problem: object) -> IndexMismatch:
+    return IndexMismatch(
+        f"the shelf {name!r} cannot be read ({problem}); remove it with: storyqa shelves delete {name}"
+    )

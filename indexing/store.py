@@ -8,9 +8,6 @@ build or the new one. An open index keeps its files mapped, so it goes on workin
 
 from __future__ import annotations
 
-import difflib
-import fcntl
-import logging
 import os
 import re
 import secrets
@@ -18,52 +15,28 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from indexing.errors import IndexMismatch, UnknownBook, naming_full_disk
-from indexing.ids import BadId, check_id, is_id, slug
-from indexing.index import BookIndex
-from indexing.manifest import Manifest, read_manifest
+from indexing.card import BookCard
+from indexing.errors import IndexMismatch, UnknownBook
+from indexing.ids import BadId, check_id, is_id
+from indexing.locking import locked
+from indexing.shelf_files import ShelfFolder
+from indexing.shelves import Shelves
+from indexing.store_protocol import Claim, Collected, Published, Store, unreadable
 from indexing.write import flush
 from text.errors import StoryQAError
-
-log = logging.getLogger(__name__)
 
 _CURRENT = "current"
 # What publishing may leave behind; whatever else lies beside it is not ours to delete.
 _OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
-_ATTEMPTS = 5
-_MOST_NEAR = 5
-_T = TypeVar("_T")
 
 
-class Versioned(Protocol):
-    """What is written of a build: its version becomes a part of its name."""
-
-    @property
-    def version(self) -> str:
-        """Hex digits, twelve."""
-        ...
-
-
-Published = TypeVar("Published", bound=Versioned)
-
-
-class IndexStore:
+class IndexStore(Store):
     """The indexes of many books in one folder, which need not exist before the first one is published."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
         self._books = self.root / "books"
-
-    def full_id(self, given: str) -> str:
-        """The id of the one book whose id begins with ``given``; ``given`` itself where none or several do.
-
-        An id in full is itself, whatever else begins with it.
-        """
-        ids = self.ids()
-        begun = [id for id in ids if id.startswith(given.lower())]
-        return begun[0] if len(begun) == 1 and given and given not in ids else given
 
     def ids(self) -> list[str]:
         """The ids of all books that have a current build, sorted; other folders are passed over."""
@@ -89,41 +62,52 @@ class IndexStore:
         except (FileNotFoundError, NotADirectoryError, BadId) as error:
             raise self._unknown(id) from error
         except (OSError, ValueError) as error:
-            raise _unreadable(id, error) from error
+            raise unreadable(id, error) from error
         if not name or name != Path(name).name:
-            raise _unreadable(id, f"{self._pointer(id)} names no build")
+            raise unreadable(id, f"{self._pointer(id)} names no build")
         return name
 
-    def open(self, id: str, held: bool = False) -> BookIndex:
-        """The book's current index; raises UnknownBook, or IndexMismatch with the command that repairs it.
+    @property
+    def address(self) -> Path:
+        """See ``Store.address``."""
+        return self.root
 
-        One that is ``held`` is read into memory and checked as a whole, as ``BookIndex`` has it.
-        """
-        return self._read(id, lambda directory: BookIndex(directory, id, held))
+    def cards(self) -> tuple[list[BookCard], list[IndexMismatch]]:
+        """See ``Store.cards``."""
+        read: list[BookCard] = []
+        damaged: list[IndexMismatch] = []
+        for id in self.ids():
+            try:
+                read.append(BookCard.of(self.manifest(id)))
+            except IndexMismatch as error:
+                damaged.append(error)
+            except UnknownBook:  # removed since the ids were read
+                continue
+        return read, damaged
 
-    def manifest(self, id: str) -> Manifest:
-        """What the book's current index says about itself; raises as ``open`` does."""
-        return self._read(id, lambda directory: read_manifest(directory, id))
+    def folder(self, id: str, build: str) -> Path:
+        """See ``Store.folder``."""
+        return self._books / id / build
 
-    def verify(self, id: str) -> list[str]:
-        """What is wrong with the book's current index, read from end to end; empty when nothing is.
+    def forget(self, id: str, build: str) -> bool:
+        """See ``Store.forget``."""
+        return False  # it is the book itself
 
-        Raises UnknownBook.
-        """
-        try:
-            return self.open(id).verify()
-        except IndexMismatch as error:
-            return [str(error)]
+    def shelves(self) -> Shelves:
+        """See ``Store.shelves``."""
+        return Shelves(ShelfFolder(self.root / "shelves"))
 
-    def remove(self, id: str, wait: bool = True) -> None:
-        """Take the book out of the store; raises UnknownBook.
+    def list_anew(self, from_builds: bool) -> int:
+        """See ``Store.list_anew``: the folder is the list."""
+        return len(self.ids())
 
-        Another process that changes the book is waited for, or BlockingIOError.
-        """
-        with suppress(IndexMismatch):  # damaged, and there to be removed
-            self.current(id)
-        with self.claim(id, wait) as claim:
-            claim.withdraw()
+    def collect(self, grace_s: float) -> Collected:
+        """See ``Store.collect``: who has not claimed a book has no build of it in hand, however young."""
+        left = [path for folder in self._folders() for path in _leftovers(folder)]
+        sizes = {path: _size(path) for path in left}
+        self.sweep()
+        gone = [size for path, size in sizes.items() if not path.exists()]
+        return Collected(len(gone), sum(gone))
 
     def sweep(self) -> None:
         """Delete what killed processes left behind; books that a process is at work on are let be."""
@@ -142,37 +126,21 @@ class IndexStore:
         return folder / name if name and name == Path(name).name else None
 
     @contextmanager
-    def claim_merged(self, wait: bool = True) -> Iterator[Claim]:
+    def claim_merged(self, wait: bool = True) -> Iterator[FolderClaim]:
         """The sole right to change the merged index, as ``claim`` has it for a book."""
-        with self._locked(".merged", "merges the books", wait):
-            yield Claim(self.root / "merged")
+        with locked(self.root / "locks", ".merged", "merges the books", wait):
+            yield FolderClaim(self.root / "merged")
 
     @contextmanager
-    def claim(self, id: str, wait: bool = True) -> Iterator[Claim]:
+    def claim(self, id: str, wait: bool = True) -> Iterator[FolderClaim]:
         """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
 
         Raises DiskFull, also where what is done meanwhile meets a full disk.
 
         The claim ends with the process, however that ends.
         """
-        with self._locked(check_id(id), f"indexes {id}", wait):
-            yield Claim(self._books / id)
-
-    @contextmanager
-    def _locked(self, name: str, doing: str, wait: bool) -> Iterator[None]:
-        locks = self.root / "locks"
-        with naming_full_disk(self.root):
-            locks.mkdir(parents=True, exist_ok=True)
-            # Never deleted: a process that waits for a deleted lock would hold one that nobody else sees.
-            with (locks / name).open("a") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    if not wait:
-                        raise
-                    log.info("waiting for another process that %s", doing)
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-                yield
+        with locked(self.root / "locks", check_id(id), f"indexes {id}", wait):
+            yield FolderClaim(self._books / id)
 
     def _folders(self) -> list[Path]:
         """The folders of books; others, such as ``lost+found``, cannot be a book's by their names."""
@@ -195,33 +163,9 @@ class IndexStore:
     def _pointer(self, id: str) -> Path:
         return self._books / id / _CURRENT
 
-    def _read(self, id: str, read: Callable[[Path], _T]) -> _T:
-        for _ in range(_ATTEMPTS):
-            name = self.current(id)
-            try:
-                return read(self._books / id / name)
-            except IndexMismatch:
-                # The build may have been replaced and removed since its name was read.
-                if self.current(id) == name:
-                    raise
-        raise _unreadable(id, f"it was replaced {_ATTEMPTS} times while it was opened")
 
-    def _unknown(self, id: str) -> UnknownBook:
-        ids = self.ids()
-        wanted = slug(id)
-        begun = [one for one in ids if one.startswith(wanted)]
-        near = tuple(dict.fromkeys([*begun, *difflib.get_close_matches(wanted, ids, n=3)]))[:_MOST_NEAR]
-        if near:
-            hint = f"did you mean {' or '.join(near)}?"
-        elif ids:
-            hint = "see what there is with: storyqa books"
-        else:
-            hint = "the store is empty; fill it with: storyqa index PATH"
-        return UnknownBook(f"unknown book {id!r}; {hint}", near)
-
-
-class Claim:
-    """What may be done to a book, or the merged index, by the process that has claimed it."""
+class FolderClaim(Claim):
+    """What may be done to the builds in ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -280,6 +224,15 @@ def _is_there(path: Path) -> bool:
     return True
 
 
+def _size(path: Path) -> int:
+    """What a file takes, or all files in a folder; some may be removed meanwhile."""
+    total = 0
+    for one in (path, *path.rglob("*")):
+        with suppress(OSError):
+            total += one.stat().st_size if one.is_file() else 0
+    return total
+
+
 def _leftovers(folder: Path) -> list[Path]:
     """What of ours lies in a book's folder beside ``current`` and the build that it names."""
     try:
@@ -291,8 +244,3 @@ def _leftovers(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return [path for path in folder.iterdir() if path.name != name and _OURS.fullmatch(path.name)]
-
-
-def _unreadable(id: str, problem: object) -> IndexMismatch:
-    repair = f"storyqa index SOURCE --id {id} --force"
-    return IndexMismatch(f"the index of {id!r}: {problem}; rebuild it: {repair}")

@@ -16,9 +16,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from answering.ask import Turn
 from answering.book_qa import Ask, BookQA, Searched
-from answering.open_books import manifests
+from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.manifest import Manifest
 from readers import spec_of
 from readers.reading import OnWords
 from service import problems
@@ -84,8 +83,8 @@ class Service:
         """Answer about some book, so that it is known from the first question on how many can be answered."""
 
         def tasks() -> list[Task]:
-            for manifest in manifests(self.qa.store)[0]:
-                asked = [SearchRequest(book_id=manifest.id, question=one) for one in _WARMING]
+            for id in self.qa.store.ids():
+                asked = [SearchRequest(book_id=id, question=one) for one in _WARMING]
                 with contextlib.suppress(IndexMismatch, UnknownBook):  # damaged or removed; another will do
                     return [self.task(ANSWER, one) for one in asked]
             return []
@@ -180,9 +179,9 @@ class Service:
             if name in found or name in self.settings.allowed_readers()
         ]
 
-    def manifests(self) -> list[Manifest]:
-        """What every book says about itself whose index is whole; the log has the others."""
-        read, damaged = manifests(self.qa.store)
+    def cards(self) -> list[BookCard]:
+        """What a list says of every book whose index is whole; the log has the others."""
+        read, damaged = self.qa.store.cards()
         for error in damaged:
             log.error("%s", error)
         return read

@@ -5,10 +5,10 @@ from __future__ import annotations
 from answering.ask import BadRequest
 from answering.scope import EVERY_BOOK, SHELF, Before
 from indexing.ids import LONGEST
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 
 
-def full_ids(store: IndexStore, given: str) -> str:
+def full_ids(store: Store, given: str) -> str:
     """The books of ``given``, in which an id may be how only that one begins; a name of several as it is."""
     if given == EVERY_BOOK or given.startswith(SHELF):
         return given

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from answering.citing import chapter_at, page_at
 from answering.quotes import chapters_until
+from indexing.card import BookCard
 from indexing.characters import Character
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
@@ -61,9 +63,9 @@ class BookOut(BaseModel):
     has_cover: bool = Field(False, description="Whether `GET /books/{book_id}/cover` answers with a picture.")
 
     @classmethod
-    def of(cls, manifest: Manifest) -> BookOut:
-        """The card of one build."""
-        return cls(**_card(manifest))
+    def of(cls, book: Manifest | BookCard) -> BookOut:
+        """What a list says of one build."""
+        return cls(**_fields(book))
 
 
 class BookDetails(BookOut):
@@ -94,10 +96,10 @@ class BookDetails(BookOut):
     built_at: str
 
     @classmethod
-    def of(cls, manifest: Manifest) -> BookDetails:
+    def of_all(cls, manifest: Manifest) -> BookDetails:
         """All of one build's manifest that a user can use."""
         return cls(
-            **_card(manifest),
+            **_fields(manifest),
             chapters=[
                 ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
                 for chapter in manifest.chapters
@@ -113,19 +115,10 @@ class BookDetails(BookOut):
         )
 
 
-def _card(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "id": manifest.id,
-        "title": manifest.title,
-        "author": manifest.author,
-        "language": manifest.language,
-        "source": manifest.source,
-        "version": manifest.version,
-        "characters": manifest.counts.characters,
-        "words": manifest.counts.words,
-        "passages": manifest.counts.passages,
-        "has_cover": manifest.has_cover,
-    }
+def _fields(book: Manifest | BookCard) -> dict[str, Any]:
+    fields = asdict(book if isinstance(book, BookCard) else BookCard.of(book))
+    del fields["built_at"]  # which BookDetails has
+    return fields
 
 
 class PlaceOut(BaseModel):

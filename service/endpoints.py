@@ -88,13 +88,13 @@ async def readers(service: TheService) -> list[ReaderOut]:
 @router.get("/books", responses=problems.responses(500), tags=["books"])
 def books(service: TheService) -> list[BookOut]:
     """Every book in the store whose index is whole."""
-    return [BookOut.of(manifest) for manifest in service.manifests()]
+    return [BookOut.of(card) for card in service.cards()]
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])
 def book(book_id: BookInPath, service: TheService) -> BookDetails:
     """One book: its chapters, and how it was indexed."""
-    return BookDetails.of(service.qa.store.manifest(book_id))
+    return BookDetails.of_all(service.qa.store.manifest(book_id))
 
 
 @router.get("/books/{book_id}/text", responses=problems.responses(404, 422, 500), tags=["books"])

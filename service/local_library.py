@@ -7,7 +7,6 @@ from pathlib import Path
 
 from answering.ask import Ask, BadRequest
 from answering.book_qa import BookQA
-from answering.open_books import manifests
 from indexing.build import BuildSettings, build_book
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
@@ -23,17 +22,18 @@ from text.errors import StoryQAError
 class Library:
     """The books indexed in the folder ``path``, which need not exist before the first one is.
 
-    The folder is what ``storyqa --store`` takes. Everything raises ``StoryQAError``, whose message says what
-    to do. Models are loaded by the first question, and not guarded: call from one thread at a time.
+    ``path`` is what ``storyqa --store`` takes: the address of an object store, too. Everything raises
+    ``StoryQAError``, whose message says what to do. Models are loaded by the first question, and not guarded:
+    call from one thread at a time.
     """
 
     def __init__(
         self, path: Path | str, *, retriever: str = DEFAULT_RETRIEVER, reader: str = DEFAULT_READER
     ) -> None:
-        self.path = Path(path)
         self._retriever = retriever
         self._reader = reader
-        self._settings = load_settings(self.path)
+        self._settings = load_settings(path)
+        self.path = self._settings.store
         self._qa = BookQA.of(self._settings.configuration())
 
     def index(
@@ -54,7 +54,7 @@ class Library:
 
     def books(self) -> list[BookOut]:
         """Every book whose index is whole."""
-        return [BookOut.of(manifest) for manifest in manifests(self._qa.store)[0]]
+        return [BookOut.of(card) for card in self._qa.store.cards()[0]]
 
     def ask(
         self,

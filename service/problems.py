@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from answering.ask import BadRequest
 from answering.scope import EmptyScope
 from encoders.tagging import MissingTagger
-from indexing.errors import UnknownBook, UnknownCharacter, is_full
+from indexing.errors import Overtaken, StoreUnreachable, UnknownBook, UnknownCharacter, is_full
 from indexing.ids import BadId
 from indexing.shelves import BadShelf, UnknownShelf
 from readers.errors import EndpointError
@@ -192,6 +192,13 @@ def problem_of(error: StoryQAError) -> Problem:
             return _problem(504, detail, "deadline-passed")
         case Overloaded() | NotReady():
             return _problem(503, detail, "not-ready" if isinstance(error, NotReady) else "overloaded")
+        case StoreUnreachable():
+            log.error("%s", detail)  # which names what clients need not know of
+            return _problem(
+                503, "the store of the books does not answer; the server's log has more", "store-unreachable"
+            )
+        case Overtaken():
+            return _problem(409, detail, "overtaken")
         case EndpointError():
             log.warning("%s", detail)
             return _problem(503 if error.passing else 502, detail, "model-endpoint")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answering.ask import ANSWERABLE, SURE
-from answering.configuration import Configuration
+from answering.configuration import STORE_CACHE_BYTES, Configuration
+from indexing.store_address import BadAddress, StoreAddress, checked_address
 from readers import DEFAULT_READER, public_readers
 from readers.external.discovery import USUAL_ADDRESSES, is_local
 from retrieval import DEFAULT_RETRIEVER, public_retrievers
 from text.errors import StoryQAError
+
+if TYPE_CHECKING:
+    from indexing.store_protocol import Store
 
 
 class BadSetting(StoryQAError):
@@ -28,9 +32,14 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="STORYQA_", env_ignore_empty=True, frozen=True)
 
-    store: Path = Field(
+    store: Path | str = Field(
         default_factory=lambda: platformdirs.user_data_path("storyqa") / "store",
-        description="the folder of the index store",
+        description="the index store: a folder, or s3://, gs:// or az:// with bucket and prefix",
+    )
+    store_cache_mb: int = Field(
+        default=STORE_CACHE_BYTES // 2**20,
+        ge=1,
+        description="the most megabytes of copies of an object store's indexes that are kept on this machine",
     )
     cache: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("storyqa"),
@@ -91,7 +100,9 @@ class Settings(BaseSettings):
     )
     open_mb: int = Field(default=1024, ge=1, description="the most megabytes of indexes held open at once")
     state: Path | None = Field(
-        default=None, description="the folder of uploads, jobs and keys; by default `service` in the store"
+        default=None,
+        description="the folder of uploads, jobs and keys; by default `service` in the store's folder, or "
+        "beside where that is by default",
     )
     largest_upload_mb: int = Field(default=100, ge=1, le=4096, description="the largest book to be uploaded")
     most_jobs: int = Field(default=100, ge=1, description="the most uploads that may wait to be indexed")
@@ -113,6 +124,14 @@ class Settings(BaseSettings):
         default=(), description="the sites whose pages may call the service, separated by commas"
     )
     debug: bool = Field(default=False, description="show the whole of an unexpected error")
+
+    @field_validator("store", mode="before")
+    @classmethod
+    def _address(cls, value: Any) -> Any:
+        try:
+            return checked_address(value) if isinstance(value, str) else value
+        except BadAddress as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("readers", "retrievers", "cors_origins", mode="before")
     @classmethod
@@ -138,12 +157,19 @@ class Settings(BaseSettings):
     @property
     def state_folder(self) -> Path:
         """Where the service keeps what is its own."""
-        return self.store / "service" if self.state is None else self.state
+        if self.state is not None:
+            return self.state
+        folder = self.store if isinstance(self.store, Path) else platformdirs.user_data_path("storyqa")
+        return folder / "service"
 
     @property
     def key_file(self) -> Path:
         """The file that ``storyqa keys`` keeps."""
         return self.state_folder / "keys.json"
+
+    def index_store(self) -> Store:
+        """The store; raises StoryQAError where what it needs is not installed."""
+        return self.configuration().index_store()
 
     def allowed_readers(self) -> tuple[str, ...]:
         """The readers a client may name: any model that a stranger named would be fetched and loaded."""
@@ -163,6 +189,7 @@ class Settings(BaseSettings):
             store=self.store,
             cache=self.cache,
             open_bytes=self.open_mb * 2**20,
+            store_cache_bytes=self.store_cache_mb * 2**20,
             answerable=self.answerable,
             sure=self.sure,
             reader_settings={
@@ -171,10 +198,13 @@ class Settings(BaseSettings):
         )
 
 
-def load_settings(store: Path | None = None) -> Settings:
-    """The settings of this process, with ``store`` before the environment's; raises ``BadSetting``."""
+def load_settings(store: StoreAddress | None = None) -> Settings:
+    """The settings of this process, with ``store`` before the environment's.
+
+    Raises ``BadSetting``, and ``BadAddress`` where ``store`` is none.
+    """
     try:
-        return Settings() if store is None else Settings(store=store)
+        return Settings() if store is None else Settings(store=checked_address(store))
     except ValidationError as error:
         first = error.errors()[0]
         name = f"STORYQA_{str(first['loc'][0]).upper()}"

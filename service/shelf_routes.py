@@ -61,4 +61,4 @@ def delete_shelf(name: Name, service: TheService) -> Response:
 
 
 def _shelves(service: TheService) -> Shelves:
-    return Shelves(service.qa.store.root)
+    return service.qa.store.shelves()

@@ -142,6 +142,16 @@ def chat_url() -> Iterator[str]:
         yield server.url
 
 
+@pytest.fixture(scope="session")
+def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of SeaweedFS, which speaks the protocol of S3; for tests marked ``processes``."""
+    pytest.importorskip("obstore", reason="the extra s3 is not installed: pip install '.[s3]'")
+    from object_servers import seaweed_server
+
+    with seaweed_server(tmp_path_factory.mktemp("seaweed")) as url:
+        yield url
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A browser; for tests marked ``browser``."""

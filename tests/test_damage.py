@@ -14,7 +14,6 @@ import pytest
 from novels import novel
 
 from answering.book_qa import Ask, BookQA
-from answering.open_books import manifests
 from indexing.build import BookTask, BuildSettings, build_book
 from indexing.build_many import build_many
 from indexing.errors import IndexMismatch
@@ -159,7 +158,7 @@ def test_a_file_in_place_of_the_manifest_is_refused_and_hides_no_other_book(
     with pytest.raises(IndexMismatch, match="storyqa index SOURCE --id novel --force") as caught:
         store.manifest(NOVEL.id)
     assert len(str(caught.value)) < 1000
-    read, damaged = manifests(store)
+    read, damaged = store.cards()
     assert [manifest.id for manifest in read] == [OTHER.id]
     assert len(damaged) == 1
 
@@ -201,7 +200,7 @@ def test_what_else_lies_in_the_store_is_no_book_and_is_let_be(
         (store.root / "books" / other).write_text("what another program wrote")
     (store.root / "books" / "plain-file").write_text("of a name that a book could have")
     assert store.ids() == [NOVEL.id, OTHER.id]
-    read, damaged = manifests(store)
+    read, damaged = store.cards()
     assert ([manifest.id for manifest in read], damaged) == ([NOVEL.id, OTHER.id], [])
     [built] = build_many([BookTask("third", lambda: novel("third"))], settings, store, workers=1)
     assert built.status == "built"

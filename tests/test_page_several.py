@@ -12,7 +12,6 @@ import pytest
 import shelf
 from server import running
 
-from indexing.shelves import Shelves
 from service.app import create_app
 
 browsing = pytest.importorskip("browsing", reason="playwright is not installed: pip install '.[dev]'")
@@ -28,7 +27,7 @@ STORM = "What did Captain Thorne bring to thank her?"  # of the last chapter of 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     store = shelf.stock(tmp_path)
-    Shelves(store.root).put("water", ["lantern", "well", "gone"], "By the water")
+    store.shelves().put("water", ["lantern", "well", "gone"], "By the water")
     with running(create_app(browsing.settings(store))) as url:
         yield url
 

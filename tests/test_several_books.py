@@ -15,7 +15,6 @@ from server import new_key, problem, serving, wait_until_ready
 
 from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
-from indexing.shelves import Shelves
 from indexing.store import IndexStore
 from service import cli
 from service.access.api_keys import KeyFile
@@ -31,7 +30,7 @@ LIMITS: list[Any] = [0, 300, "40%", {"lantern": "40%"}, {"lantern": 0, "*": "50%
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> IndexStore:
     store = shelf.stock(tmp_path_factory.mktemp("several"))
-    Shelves(store.root).put("tales", EVERY, "Tales")
+    store.shelves().put("tales", EVERY, "Tales")
     return store
 
 
@@ -255,7 +254,7 @@ def test_the_command_line_keeps_shelves_and_asks_them(
 
 
 def test_a_damaged_shelf_is_said_to_be_one_and_can_be_put_anew(tmp_path: Path) -> None:
-    shelves = Shelves(tmp_path)
+    shelves = IndexStore(tmp_path).shelves()
     shelves.put("x", ["a"])
     for content in ("", "[]", '{"title": 1}', '{"title": "x", "books": "ab/c", "created_at": ""}'):
         (tmp_path / "shelves" / "x.json").write_text(content)

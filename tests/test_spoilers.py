@@ -23,7 +23,6 @@ from spoiler_table import ELSEWHERE, ID, LIMIT, ROWS, SECRETS, TEXT, WORDS, Worl
 
 from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, build_book
-from indexing.shelves import Shelves
 from service.cli import COMMANDS, app
 from service.client import Client
 from service.local_library import Library
@@ -39,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ends = (LIMIT, len(TEXT))
     chapters = (Chapter("I. The Mill", 0, ends[0]), Chapter("II. Zanzimir of Quorn", *ends))
     build_book(Book(ID, "The Mill", TEXT, "mill.txt", chapters), BuildSettings(words=WORDS), made)
-    Shelves(made.root).put("river", [ID, "well"], "By the river")
+    made.shelves().put("river", [ID, "well"], "By the river")
     return made.root
 
 

@@ -17,7 +17,7 @@ from evaluation.cloze.placed_questions import Placed, entity_questions, word_que
 from indexing.book import Book
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from text.sentences import sentence_spans
 
 ENTITY = "entity"
@@ -34,7 +34,7 @@ def load(
     count: Annotated[int, "How many questions of each class at most."] = 100,
     seed: Annotated[int, "For the draw of the questions."] = 0,
     cache: Annotated[Path | None, "Where questions built from books are kept."] = None,
-    shelf: Annotated[Path | None, "The index store that the books are in."] = None,
+    shelf: Annotated[Store | None, "The index store that the books are in."] = None,
 ) -> Benchmark:
     """Questions made of books as ``storyqa cloze`` makes them.
 
@@ -85,7 +85,7 @@ def make(
     return placed
 
 
-def open_books(names: Sequence[str], store: Path | None, before: str | None = None) -> list[BookFile]:
+def open_books(names: Sequence[str], store: Store | None, before: str | None = None) -> list[BookFile]:
     """The books of these names, each a file, a folder of files or the id of a book in the store.
 
     ``before`` keeps the whole sentences of each that end before so many characters, or so much of it.
@@ -97,14 +97,13 @@ def open_books(names: Sequence[str], store: Path | None, before: str | None = No
     return [replace(one, book=replace(one.book, text=_until(one, before))) for one in found]
 
 
-def _open(name: str, store: Path | None) -> list[BookFile]:
+def _open(name: str, store: Store | None) -> list[BookFile]:
     path = Path(name)
     if path.is_file() and _is_raw(path):
         return read_books(path, "")
     if path.exists() or store is None:
         return [BookFile(read_book(source), parted=False) for source in find(name)]
-    shelf = IndexStore(store)
-    return [BookFile(shelf.open(shelf.full_id(name)).book, parted=False)]
+    return [BookFile(store.open(store.full_id(name)).book, parted=False)]
 
 
 def _is_raw(path: Path) -> bool:

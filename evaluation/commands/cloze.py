@@ -66,7 +66,7 @@ def cloze(
     check_name("format", layout, FORMATS)
     configuration: Configuration = context.obj()
     with ProgressBars("making questions"):
-        files = open_books(books, configuration.store, before)
+        files = open_books(books, configuration.index_store(), before)
         placed = make(files, kind, count, seed, configuration.cache)
         write(placed, files, out, layout, seed)
     console().print(f"{counted(len(placed), 'question')} in {out}", markup=False, soft_wrap=True)

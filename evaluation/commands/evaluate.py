@@ -154,7 +154,7 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
         if "cache" in takes:
             loaded_with["cache"] = configuration.cache
         if "shelf" in takes:
-            loaded_with["shelf"] = configuration.store
+            loaded_with["shelf"] = configuration.index_store()
         _evaluate(spec, configuration, loaded_with, **given)
 
     parameters = [

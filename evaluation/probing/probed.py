@@ -19,6 +19,7 @@ from evaluation.probing.skills import described
 from evaluation.probing.told_books import plain_books, scattered_books
 from evaluation.run import Progress
 from indexing.book import Book
+from indexing.store_protocol import Store
 from readers import DEFAULT_READER, spec_of
 from readers.choosing import check_reader
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
@@ -88,7 +89,7 @@ def run_probe(
     with, before anything is asked, and as opening readers, books and services does.
     """
     before = None if baseline is None else read_baseline(baseline)
-    book = None if options.inside is None else _one_book(options.inside, configuration.store)
+    book = None if options.inside is None else _one_book(options.inside, configuration.index_store())
     skills = [fresh(task, options.per_task, options.seed) for task in options.tasks]
     result = {
         "reader": options.asked_reader if options.url is None else None,
@@ -110,7 +111,7 @@ def run_probe(
     return result | {"baseline": None if worse is None else {"file": str(baseline), "worse": worse}}
 
 
-def _one_book(name: str, store: Path) -> Book:
+def _one_book(name: str, store: Store) -> Book:
     found = open_books([name], store)
     if len(found) != 1:
         raise StoryQAError(f"{name} holds {len(found)} books; wanted one to scatter facts through")

@@ -156,8 +156,8 @@ class BookTools:
 
     async def books(self, asked: NothingAsked) -> BookList:
         """Every book."""
-        manifests = await run_in_threadpool(self._service.manifests)
-        return BookList(books=[BookOut.of(manifest) for manifest in manifests])
+        cards = await run_in_threadpool(self._service.cards)
+        return BookList(books=[BookOut.of(card) for card in cards])
 
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from answering.scope import SHELF
+from indexing.card import BookCard
 from indexing.manifest import Manifest
 from indexing.shelves import Shelf
 from service.schemas import ANSWERED, AnswerResponse, EvidenceOut, example
@@ -156,12 +157,12 @@ class ModelOut(BaseModel):
         return cls(id=f"{SHELF}{shelf.name}", created=created, title=shelf.title)
 
     @classmethod
-    def of(cls, manifest: Manifest) -> ModelOut:
+    def of(cls, book: Manifest | BookCard) -> ModelOut:
         """The model that one build is."""
         return cls(
-            id=manifest.id,
-            created=round(datetime.fromisoformat(manifest.built_at).timestamp()),
-            title=manifest.title,
+            id=book.id,
+            created=round(datetime.fromisoformat(book.built_at).timestamp()),
+            title=book.title,
         )
 
 

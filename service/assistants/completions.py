@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from answering.scope import SHELF
-from indexing.shelves import Shelves
 from service import answer_events, problems
 from service.assistants.completion_form import CompletionForm
 from service.assistants.completion_requests import BEFORE, CompletionRequest
@@ -38,9 +37,9 @@ def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
 @router.get("/models", responses=_failures(500))
 def models(service: TheService) -> ModelList:
     """Every book and every shelf as a model of OpenAI's calls."""
-    shelves = Shelves(service.qa.store.root)
+    shelves = service.qa.store.shelves()
     on_shelves = [ModelOut.of_shelf(shelves.get(name)) for name in shelves.names()]
-    return ModelList(data=[*(ModelOut.of(manifest) for manifest in service.manifests()), *on_shelves])
+    return ModelList(data=[*(ModelOut.of(card) for card in service.cards()), *on_shelves])
 
 
 @router.get("/models/{model}", responses=_failures(404, 422, 500))
@@ -48,7 +47,7 @@ def model(model: BookInPath, service: TheService) -> ModelOut:
     """One book or shelf as a model."""
     model = model.partition(BEFORE)[0]
     if model.startswith(SHELF):
-        return ModelOut.of_shelf(Shelves(service.qa.store.root).get(model.removeprefix(SHELF)))
+        return ModelOut.of_shelf(service.qa.store.shelves().get(model.removeprefix(SHELF)))
     return ModelOut.of(service.qa.store.manifest(model))
 
 

@@ -69,7 +69,6 @@ def index(
         with ProgressBars("looking for books") as bars:
             from indexing.build import BuildSettings
             from indexing.build_many import build_many
-            from indexing.store import IndexStore
             from service.settings import load_settings
 
             settings = load_settings(store)
@@ -81,8 +80,8 @@ def index(
             def tell(progress: Any) -> None:
                 bars(progress.id, progress.done, progress.total)
 
-            shelf = IndexStore(settings.store)
-            for outcome in build_many(jobs, build_settings, shelf, workers, force, tell):
+            index_store = settings.index_store()
+            for outcome in build_many(jobs, build_settings, index_store, workers, force, tell):
                 outcomes.append(outcome)
                 bars.remove(outcome.id or outcome.name)
                 bars("books", len(outcomes), len(jobs))

@@ -13,23 +13,21 @@ from terminal.output import console, counted, print_json, size
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
-    from indexing.manifest import Manifest
+    from indexing.card import BookCard
     from service.book_schemas import BookDetails
 
 
 def books(store: Store = None, as_json: AsJson = False) -> None:
     """List the books in the store."""
-    from answering.open_books import manifests
-    from indexing.store import IndexStore
     from service.book_schemas import BookOut
     from service.settings import load_settings
 
     settings = load_settings(store)
-    read, damaged = manifests(IndexStore(settings.store))
+    read, damaged = settings.index_store().cards()
     for error in damaged:
         print(f"storyqa: {error}", file=sys.stderr)
     if as_json:
-        print_json([BookOut.of(manifest).model_dump() for manifest in read])
+        print_json([BookOut.of(card).model_dump() for card in read])
     elif read:
         _print_table(read)
     elif not damaged:
@@ -38,7 +36,7 @@ def books(store: Store = None, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def _print_table(manifests: Sequence[Manifest]) -> None:
+def _print_table(cards: Sequence[BookCard]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -47,20 +45,19 @@ def _print_table(manifests: Sequence[Manifest]) -> None:
     table.add_column("title", overflow="fold")
     table.add_column("words", justify="right")
     table.add_column("passages", justify="right")
-    for one in manifests:
-        table.add_row(Text(one.id), Text(one.title), f"{one.counts.words:,}", f"{one.counts.passages:,}")
+    for one in cards:
+        table.add_row(Text(one.id), Text(one.title), f"{one.words:,}", f"{one.passages:,}")
     console().print(table)
 
 
 def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
     """Show one book: its source, size and chapters, and how it was indexed."""
-    from indexing.store import IndexStore
     from service.book_schemas import BookDetails
     from service.settings import load_settings
     from service.terminal_views import facts
 
-    shelf = IndexStore(load_settings(store).store)
-    book = BookDetails.of(shelf.manifest(shelf.full_id(book_id)))
+    shelf = load_settings(store).index_store()
+    book = BookDetails.of_all(shelf.manifest(shelf.full_id(book_id)))
     if as_json:
         print_json(book.model_dump())
         return
@@ -103,10 +100,9 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove a book from the store."""
-    from indexing.store import IndexStore
     from service.settings import load_settings
 
-    IndexStore(load_settings(store).store).remove(book_id)
+    load_settings(store).index_store().remove(book_id)
     if as_json:
         print_json({"removed": book_id})
     else:
@@ -121,10 +117,9 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check every file of a book's index, or of all, against its checksums; exit code 1 if one is damaged."""
-    from indexing.store import IndexStore
     from service.settings import load_settings
 
-    shelf = IndexStore(load_settings(store).store)
+    shelf = load_settings(store).index_store()
     ids = shelf.ids() if book_id is None else [shelf.full_id(book_id)]
     with ProgressBars("checking") as bars:
         found: dict[str, list[str]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,12 +21,13 @@ def choices(table: Mapping[str, Spec], default: str) -> str:
 
 
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--store",
-        help="The folder of the index store; or STORYQA_STORE; by default the platform's data folder.",
+        metavar="FOLDER|ADDRESS",
+        help="The index store: a folder, or s3://, gs:// or az:// with bucket and prefix; or STORYQA_STORE; "
+        "by default the platform's data folder.",
         show_default=False,
-        file_okay=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

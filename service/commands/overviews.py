@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,7 +89,7 @@ def recap(
             out.print(line)
 
 
-def _settings(store: Path | None) -> Settings:
+def _settings(store: str | None) -> Settings:
     from service.settings import load_settings
 
     return load_settings(store)
@@ -99,14 +98,13 @@ def _settings(store: Path | None) -> Settings:
 def _opened(book_id: str, before: str | None, settings: Settings) -> tuple[BookIndex, int]:
     """The book, and the character that nothing may be told from on."""
     from answering.ask import limit_before
-    from indexing.store import IndexStore
 
-    shelf = IndexStore(settings.store)
+    shelf = settings.index_store()
     index = shelf.open(shelf.full_id(book_id))
     return index, limit_before(before, index.characters)
 
 
-def _named(book_id: str, before: str | None, store: Path | None) -> tuple[BookIndex, int, list[Name]]:
+def _named(book_id: str, before: str | None, store: str | None) -> tuple[BookIndex, int, list[Name]]:
     """The same, and the names up to there."""
     from indexing.characters import find_names, names_until
 

@@ -11,10 +11,8 @@ from terminal.output import console, counted, print_json
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from indexing.shelves import Shelf, Shelves
-    from indexing.store import IndexStore
+    from indexing.store_protocol import Store as IndexStore
 
 app = typer.Typer(
     name="shelves",
@@ -133,13 +131,11 @@ def index(
         )
 
 
-def _opened(store: Path | None) -> tuple[Shelves, IndexStore]:
-    from indexing.shelves import Shelves
-    from indexing.store import IndexStore
+def _opened(store: str | None) -> tuple[Shelves, IndexStore]:
     from service.settings import load_settings
 
-    root = load_settings(store).store
-    return Shelves(root), IndexStore(root)
+    index_store = load_settings(store).index_store()
+    return index_store.shelves(), index_store
 
 
 def _known(store: IndexStore, books: list[str]) -> list[str]:

@@ -19,8 +19,9 @@ from indexing.build import BuildSettings, IdTaken, build_book
 from indexing.errors import DiskFull, SourceError, is_full
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from service.ingestion.jobs import JobQueue, UploadJob
+from service.settings import load_settings
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ def main() -> None:
     ``PARENT`` is the id of the process that starts it, and reads its end of the pipe at standard input.
     """
     end_with_parent(int(sys.argv[3]))
-    folder, store = map(Path, sys.argv[1:3])
+    folder, store = Path(sys.argv[1]), sys.argv[2]
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("indexing").setLevel(logging.INFO)
     with (folder / "indexer.lock").open("a") as lock:
@@ -55,13 +56,13 @@ def main() -> None:
             return  # another service's process was quicker
         _lower_priority()
         try:
-            work(JobQueue(folder), IndexStore(store), _IDLE_S)
+            work(JobQueue(folder), load_settings(store).index_store(), _IDLE_S)
         except StoryQAError as error:  # of the queue: the folder of the state is full, or gone
             log.error("%s", error)
             sys.exit(1)
 
 
-def work(jobs: JobQueue, store: IndexStore, idle_s: float) -> None:
+def work(jobs: JobQueue, store: Store, idle_s: float) -> None:
     """Do all jobs there are, and those that come until none has come for ``idle_s``."""
     jobs.recover()
     since = time.monotonic()
@@ -93,7 +94,7 @@ def _lower_priority() -> None:
     torch.set_num_threads(max(1, torch.get_num_threads() // 2))
 
 
-def _index(job: UploadJob, jobs: JobQueue, store: IndexStore) -> None:
+def _index(job: UploadJob, jobs: JobQueue, store: Store) -> None:
     """Put the job's book into the store, in place of the one of that id if there is one."""
     [source] = find(str(jobs.upload(job.id)))
     book = read_book(replace(source, name=job.name), job.book_id, job.title)

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from indexing.store_address import StoreAddress
 from service.ingestion.jobs import JobQueue
 from text.errors import StoryQAError
 
@@ -31,7 +32,7 @@ class Indexer:
     one that was cancelled is ended. Whatever goes wrong in the thread, it goes on.
     """
 
-    def __init__(self, folder: Path, store: Path, jobs: JobQueue, stall_s: float) -> None:
+    def __init__(self, folder: Path, store: StoreAddress, jobs: JobQueue, stall_s: float) -> None:
         self._folder = folder
         self._lock = folder / "indexer.lock"
         self._store = store

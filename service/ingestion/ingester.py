@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from indexing.errors import DiskFull, IndexMismatch, UnknownBook
-from indexing.store import IndexStore
+from indexing.store_protocol import Store
 from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, NoRoom, NoState
 from service.ingestion.indexer import Indexer
@@ -28,10 +28,10 @@ class BookExists(Refused):
 class Ingester:
     """What the calls share: the store, the jobs and the process that does them."""
 
-    def __init__(self, settings: Settings, store: IndexStore) -> None:
+    def __init__(self, settings: Settings, store: Store) -> None:
         self.store = store
         self.jobs = JobQueue(settings.state_folder)
-        self.indexer = Indexer(settings.state_folder, store.root, self.jobs, settings.stall_s)
+        self.indexer = Indexer(settings.state_folder, store.address, self.jobs, settings.stall_s)
         self.most = settings.most_jobs
         self.closing = False
 

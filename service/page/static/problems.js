@@ -15,6 +15,8 @@ const WORDS = {
   "book-there": "A book of this name is here already. To have both, rename the file and add it again.",
   "broken-index-or-model": `What the service keeps of this book, or of its models, is damaged. Add the book again, or ${TELL}.`,
   "model-endpoint": `The model that answers cannot be reached. Try again later, or ${TELL}.`,
+  "store-unreachable": `The service cannot reach its books. Try again later, or ${TELL}.`,
+  overtaken: "Somebody else has changed this at the same time. Try again.",
   "deadline-passed": "The answer took too long. Try again in a minute.",
   "overloaded": "The service is busy. Try again in a minute.",
   "not-ready": "The service is still starting. Try again in a moment.",
