@@ -286,7 +286,7 @@ PROPERTY_SIZES = {
     "wr-placeholder": ("d", "hidden", "attention"),
     "wr-char": ("d", "hidden"),
     "wr-char-lm": ("d", "hidden"),
-    "wr-bow": ("values", "read"),
+    "wr-bow": ("values", "read", "asked"),
     "wr-average": ("values", "d"),
     "wr-paragraph": ("values", "d"),
     "wr-lstm": ("values", "d", "hidden"),
@@ -304,7 +304,15 @@ def save_properties(folder: Path) -> Path:
     from text.registry import resolve
 
     torch.manual_seed(4)
-    every = {"d": 16, "hidden": 16, "attention": 1, "values": len(PROPERTY_VALUES), "read": 20, "stop": 3}
+    every = {
+        "d": 16,
+        "hidden": 16,
+        "attention": 1,
+        "values": len(PROPERTY_VALUES),
+        "read": 20,
+        "asked": 20,
+        "stop": 3,
+    }
     for name, sized in PROPERTY_SIZES.items():
         reader = resolve("reader", name, READERS)
         known = list(" ".join(TEXT)) if name.startswith("wr-char") else " ".join(TEXT).split()

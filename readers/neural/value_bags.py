@@ -6,8 +6,8 @@ Hewlett et al. 2016, section 4.2.
 from __future__ import annotations
 
 import torch
-from torch.nn import Dropout, Embedding, Linear, Module, Parameter
-from torch.nn.functional import embedding_bag, log_softmax
+from torch.nn import Dropout, Linear, Module, Parameter
+from torch.nn.functional import log_softmax
 
 from readers.neural.document_reader import DocumentBatch
 from readers.neural.layers import WordEmbedding, sequence_mask
@@ -27,24 +27,22 @@ def word_set(ids: torch.Tensor, lengths: torch.Tensor, words: int) -> torch.Tens
 class WordSets(Module):
     """Logistic regression: log p(i) is linear in which words the document has, and which the property.
 
-    Of the document the ``read`` most frequent words count.
+    Of the document the first ``read`` words of the vocabulary count, of the property the first ``asked``.
     """
 
-    def __init__(self, words: int, values: int, read: int) -> None:
+    def __init__(self, words: int, values: int, read: int, asked: int) -> None:
         super().__init__()
-        self.values = values
-        self.read = min(read, words)
+        self.read, self.asked = min(read, words), min(asked, words)
         self.document = Linear(self.read, values)
-        self.property = Embedding(words, values)
+        self.property = Linear(self.asked, values, bias=False)
         torch.nn.init.zeros_(self.document.weight)
         torch.nn.init.zeros_(self.property.weight)
 
     def forward(self, batch: DocumentBatch) -> torch.Tensor:
         """The logits, (rows, values)."""
         seen = word_set(batch.document, batch.documents, self.read)
-        real = sequence_mask(batch.queries, batch.query.shape[1]).to(seen.dtype)
-        asked = embedding_bag(batch.query, self.property.weight, mode="sum", per_sample_weights=real)
-        logits: torch.Tensor = self.document(seen) + asked
+        asked = word_set(batch.query, batch.queries, self.asked)
+        logits: torch.Tensor = self.document(seen) + self.property(asked)
         return logits
 
 
@@ -53,7 +51,6 @@ class Averages(Module):
 
     def __init__(self, words: int, values: int, d: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.values = values
         self.words = WordEmbedding(words, d, 0.0, std=0.1)
         self.a = Linear(2 * d, values)
         self.dropout = Dropout(dropout)
@@ -81,7 +78,6 @@ class Paragraphs(Module):
 
     def __init__(self, words: int, values: int, d: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.values = values
         self.u = Parameter(torch.randn(words, d) * 0.1)
         self.words = WordEmbedding(words, d, 0.0, std=0.1)
         self.a = Linear(2 * d, values)

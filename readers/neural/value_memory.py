@@ -24,7 +24,6 @@ class SentenceMemories(Module):
 
     def __init__(self, words: int, values: int, d: int, stop: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.values = values
         self.u, self.m, self.c = (WordEmbedding(words, d, 0.0, std=0.1) for _ in range(3))
         self.a = Linear(d, values)
         self.dropout = Dropout(dropout)

@@ -19,7 +19,6 @@ class LstmReader(Module):
 
     def __init__(self, words: int, values: int, d: int, hidden: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.values = values
         self.words = WordEmbedding(words, d, dropout, std=0.1)
         self.lstm = LSTM(d, hidden, batch_first=True)
         with torch.no_grad():  # remember at first: documents have hundreds of words (Gers et al. 2000)
@@ -52,7 +51,6 @@ class AttentiveValues(Module):
 
     def __init__(self, words: int, values: int, d: int, hidden: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.values = values
         self.reader = Attentive(words, d, hidden, dropout, outputs=values)
 
     def forward(self, batch: DocumentBatch) -> torch.Tensor:

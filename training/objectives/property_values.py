@@ -163,15 +163,18 @@ class FirstStage(PropertyTask):
 
 
 def learn_words(corpus: PropertyCorpus, most: int, with_answers: bool) -> Vocabulary:
-    """The most frequent words of documents and properties, and of answers where those are written."""
+    """The words of properties, then the most frequent of documents, and of answers if those are written."""
+    asked: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for document in corpus.documents().values():
         counts.update(encode_property("", document).words)
     for one in corpus.train:
-        counts.update(spelled(one.property))
+        asked.update(spelled(one.property))
         for answer in one.answers if with_answers else ():
             counts.update(spelled(answer))
-    return Vocabulary.learn(counts.elements(), most)
+    of_properties = Vocabulary.learn(asked.elements(), most).words
+    frequent = Vocabulary.learn(counts.elements(), most).words
+    return Vocabulary([*dict.fromkeys((*of_properties, *frequent))][:most])
 
 
 def train_property(objective: Objective, run: Invocation, settings: PropertySettings) -> Trained:

@@ -20,7 +20,7 @@ from readers.neural.value_bags import (
     paragraph_vectors,
     shares,
 )
-from readers.neural.value_classifier import VALUES, ValueClassifierReader, part_values, value_batch
+from readers.neural.value_classifier import VALUES, ValueClassifierReader, value_batch
 from readers.neural.value_memory import SentenceMemoriesReader
 from readers.neural.value_recurrent import AttentiveReaderOfValues, LstmReaderOfValues
 from readers.neural.vocabulary import Vocabulary
@@ -60,10 +60,12 @@ class ClassifierObjective:
     def __init__(self, reader: type[ValueClassifierReader], network: PropertyNetwork, *sized: str) -> None:
         """``sized`` are the keywords of the net that are sizes of the ``network``: d, hidden."""
         self.reader, self.network, self._sized = reader, network, sized
+        self._words = Vocabulary(())
 
     def vocabulary(self, corpus: PropertyCorpus, words: int) -> Vocabulary:
         """See ``Objective.vocabulary``: the words, and behind them the values that stand often enough."""
-        return Vocabulary((*learn_words(corpus, words, with_answers=False).words, *values_of(corpus)))
+        self._words = learn_words(corpus, words, with_answers=False)
+        return Vocabulary((*self._words.words, *values_of(corpus)))
 
     def sizes(
         self, network: PropertyNetwork, corpus: PropertyCorpus, vocabulary: Vocabulary
@@ -87,9 +89,9 @@ class ClassifierObjective:
     def loss(self, net: Any, batch: Sequence[Chosen], vocabulary: Vocabulary, moment: Moment) -> torch.Tensor:
         """See ``Objective.loss``."""
         device = next(net.parameters()).device
-        words, _ = part_values(vocabulary, net.values)
         values = torch.tensor([one.value for one in batch], device=device)
-        return self.loss_of(net, value_batch([one.example for one in batch], words, device), values, moment)
+        read = value_batch([one.example for one in batch], self._words, device)
+        return self.loss_of(net, read, values, moment)
 
     def loss_of(self, net: Any, batch: DocumentBatch, values: torch.Tensor, moment: Moment) -> torch.Tensor:
         """That of documents and properties by ids, and the numbers of their values (rows,)."""
@@ -136,7 +138,9 @@ def values_of(corpus: PropertyCorpus) -> list[str]:
 
 def train_bow(run: Invocation, settings: PropertySettings) -> Trained:
     """See ``storyqa train wr-bow``."""
-    network = PropertyNetwork(hidden=None, rate=1e-3, dropout=0.0, epochs=6, sizes={"read": 5_000})
+    network = PropertyNetwork(
+        hidden=None, rate=1e-3, dropout=0.0, epochs=6, sizes={"read": 5_000, "asked": 600}
+    )
     return train_property(ClassifierObjective(WordSetsReader, network), run, settings)
 
 
