@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -18,7 +19,7 @@ from service.schemas import example
 _BOOK = {
     "id": "the-bell",
     "title": "The Bell",
-    "source": "stories/the-bell.txt",
+    "source": "the-bell.txt",
     "version": "5f0c3a91d2b7",
     "characters": 48650,
     "words": 8912,
@@ -55,7 +56,7 @@ class BookOut(BaseModel):
     title: str
     author: str | None = Field(None, description="Null where the file names nobody.")
     language: str | None = Field(None, description="As the file states it, such as `en-GB`; else null.")
-    source: str = Field(description="Where it was read from.")
+    source: str = Field(description="The name of its file, or the address that it was read from.")
     version: str = Field(description="Changes exactly when the text or the way it is indexed does.")
     characters: int = Field(description="The length of its text in Unicode code points.")
     words: int
@@ -118,6 +119,8 @@ class BookDetails(BookOut):
 def _fields(book: Manifest | BookCard) -> dict[str, Any]:
     fields = asdict(book if isinstance(book, BookCard) else BookCard.of(book))
     del fields["built_at"]  # which BookDetails has
+    if "://" not in fields["source"]:  # where a file lies on the server is not for clients
+        fields["source"] = PurePath(fields["source"]).name
     return fields
 
 

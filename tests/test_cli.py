@@ -171,7 +171,8 @@ def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: R
         storyqa("index", str(folder / "well.txt"), *at, "--id", "odo", "--title", "Odo's Well", "--json")
     )
     assert (outcome["id"], outcome["title"], outcome["passages"]) == ("odo", "Odo's Well", 1)
-    assert json.loads(storyqa("show", "well", *at, "--json"))["words_per_passage"] == 40
+    shown = json.loads(storyqa("show", "well", *at, "--json"))
+    assert (shown["words_per_passage"], shown["source"]) == (40, "well.txt")
 
     assert json.loads(storyqa("verify", *at, "--json")) == {"books": 2, "damaged": 0, "problems": {}}
     [text] = (tmp_path / "store" / "books" / "odo").glob("*/text.npy")
