@@ -16,11 +16,11 @@ _PEOPLE = (
 _MONTHS_FIRST = {"4 July 1851": "July 4, 1851", "9 August 1920": "August 9, 1920"}
 
 
-def instances(copies: int = 1, people: int | None = None) -> list[dict[str, object]]:
-    """The lines of such a set, of the first ``people``; each of the ``copies`` has documents of its own."""
+def instances(copies: int = 1) -> list[dict[str, object]]:
+    """The lines of such a set; each of the ``copies`` has documents of its own."""
     found: list[dict[str, object]] = []
     for copy in range(copies):
-        for name, place, born, work in _PEOPLE[:people]:
+        for name, place, born, work in _PEOPLE:
             key = f"{name} {copy}"
             document = (
                 f"{name} (born {_MONTHS_FIRST.get(born, born)}) was a {work} of the islands. "
@@ -36,10 +36,10 @@ def instances(copies: int = 1, people: int | None = None) -> list[dict[str, obje
     return found
 
 
-def write_gazetteer(folder: Path, copies: int = 1, people: int | None = None) -> Path:
+def write_gazetteer(folder: Path, copies: int = 1) -> Path:
     """A folder with the splits train and validation, which are the same."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps(one) + "\n" for one in instances(copies, people))
+    lines = "".join(json.dumps(one) + "\n" for one in instances(copies))
     for split in ("train", "validation"):
         (folder / f"{split}.jsonl").write_text(lines, "utf-8")
     return folder
