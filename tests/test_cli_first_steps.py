@@ -120,7 +120,7 @@ def test_the_demo_takes_the_place_of_another_checkouts(
         Book(id, "An Older Sample", PROSE, "/other/checkout.txt"), BuildSettings(), IndexStore(tmp_path)
     )
     assert run(["demo", "--store", str(tmp_path)]) == 0
-    assert "THE WEIGHER OF SANDRY QUAY" in capsys.readouterr().out
+    assert "The Weigher of Sandry Quay" in capsys.readouterr().out
 
 
 def nobody() -> str:
