@@ -9,30 +9,20 @@ import typer
 
 from text.registry import check_name
 from training.objectives.cloze_systems import CLOZE_SYSTEMS, ClozeSystem, Network
-from training.objectives.options import Seed
+from training.objectives.options import Batch, Dropout, Epochs, Int8, Rate, Seed, Width
 
 System = Annotated[str, typer.Option(help=f"{', '.join(CLOZE_SYSTEMS)}; memn2n with its options.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
 Count = Annotated[
     int | None,
     typer.Option(min=1, help="Questions to train on (CBT: a class); else as evaluate.", show_default=False),
 ]
 Setting = Annotated[str | None, typer.Option(help="That of the data set, as evaluate.", show_default=False)]
 Words = Annotated[int, typer.Option(min=1, help="The most frequent words, to be known.")]
-Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
 Hidden = Annotated[int | None, typer.Option(min=1, help="Of the LSTMs.", show_default=False)]
-Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
-Batch = Annotated[int | None, typer.Option(min=1, help="Examples of a batch.", show_default=False)]
-Dropout = Annotated[
-    float | None,
-    typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
-]
 Arpa = Annotated[bool, typer.Option("--arpa", help="Write the n-grams of kneser-ney as ARPA's text, too.")]
 Unknown = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
 ]
-
-Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,3 +8,13 @@ import typer
 
 Seed = Annotated[int, typer.Option(help="For order, negatives and what begins at random.")]
 Rank = Annotated[int, typer.Option(min=0, help="Train adapters of this rank (LoRA); 0 trains the layers.")]
+# Of networks from nothing; None is what the system's paper has.
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
+Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
+Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
+Batch = Annotated[int | None, typer.Option(min=1, help="Examples of a batch.", show_default=False)]
+Dropout = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
+]
+Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]

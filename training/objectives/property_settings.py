@@ -8,22 +8,13 @@ from typing import Annotated
 
 import typer
 
-from training.objectives.options import Seed
+from training.objectives.options import Batch, Dropout, Epochs, Int8, Rate, Seed, Width
 
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
 Count = Annotated[int | None, typer.Option(min=1, help="The first instances alone.", show_default=False)]
 Words = Annotated[int | None, typer.Option(min=1, help="The most frequent words.", show_default=False)]
-Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
 Hidden = Annotated[int | None, typer.Option(min=1, help="Of the recurrent layers.", show_default=False)]
-Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
 Clip = Annotated[float | None, typer.Option(min=0.0, help="Longest gradient.", show_default=False)]
-Batch = Annotated[int | None, typer.Option(min=1, help="Instances of a batch.", show_default=False)]
-Dropout = Annotated[
-    float | None,
-    typer.Option(min=0.0, max=0.9, help="Share of the states that are dropped.", show_default=False),
-]
 Paper = Annotated[bool, typer.Option("--paper", help="The sizes of the paper, for a card and its data.")]
-Int8 = Annotated[bool, typer.Option("--int8", help="Leave the weights in int8, half the size of fp16.")]
 
 
 @dataclass(frozen=True, slots=True)
