@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_MONTHS = (
+MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 # By the first three letters, with or without the rest or a full stop.
-_MONTH = "|".join(rf"{month[:3]}(?:{month[3:]}|t?\.?)" if month != "May" else "May" for month in _MONTHS)
+_MONTH = "|".join(rf"{month[:3]}(?:{month[3:]}|t?\.?)" if month != "May" else "May" for month in MONTHS)
 _DAY = r"(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<{0}>[12]\d{{3}}|[1-9]\d{{2}})"
 _APART = r"(?:\s*,\s*|\s+)"
@@ -31,7 +31,7 @@ class Day(NamedTuple):
 
     def __str__(self) -> str:
         """As WikiReading writes a time: ``4 July 1776`` (Hewlett et al. 2016, section 2)."""
-        return f"{self.day} {_MONTHS[self.month - 1]} {self.year}"
+        return f"{self.day} {MONTHS[self.month - 1]} {self.year}"
 
 
 class FoundDay(NamedTuple):
@@ -58,4 +58,4 @@ def parse_day(text: str) -> Day | None:
 
 
 def _month(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month[:3] == name[:3])
+    return next(number for number, month in enumerate(MONTHS, 1) if month[:3] == name[:3])

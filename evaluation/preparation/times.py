@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from calendar import month_name
 from collections.abc import Mapping
 from typing import Any
+
+from text.dates import MONTHS
 
 # Wikidata's precisions: https://www.wikidata.org/wiki/Help:Dates
 CENTURY, DECADE, YEAR, MONTH, DAY = 7, 8, 9, 10, 11
@@ -39,7 +40,7 @@ def readable(value: str, precision: int | None = None) -> str:
     if wanted == DECADE:
         return f"{year // 10}0s{era}"
     parts = [f"{day}"] if day and month and wanted >= DAY else []
-    parts += [month_name[month]] if month and wanted >= MONTH else []
+    parts += [MONTHS[month - 1]] if month and wanted >= MONTH else []
     return " ".join([*parts, f"{year}{era}"])
 
 
