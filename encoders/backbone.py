@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,19 +130,29 @@ def find_backbone(sha256: object) -> Backbone | None:
     return next((backbone for backbone in BACKBONES.values() if backbone.sha256 == sha256), None)
 
 
-@lru_cache
+_PIECE = 1 << 26  # bytes; large, since a thread that hashes waits for its turn after each
+_checked: dict[Backbone, Path] = {}
+_checking = threading.Lock()
+
+
 def backbone_folder(backbone: Backbone = MINILM) -> Path:
     """The folder of a backbone, its weights' SHA-256 checked once. Raises ModelError for others or none."""
-    folder = backbone.folder()
-    check_weights(backbone, folder)
-    return folder
+    with _checking:
+        if backbone not in _checked:
+            folder = backbone.folder()
+            check_weights(backbone, folder)
+            _checked[backbone] = folder
+        return _checked[backbone]
 
 
 def check_weights(backbone: Backbone, folder: Path) -> None:
     """Raise ModelError where the weights in the folder are not the backbone's, by their SHA-256."""
     weights = folder / backbone.weights
+    digest = hashlib.sha256()
     with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    found = digest.hexdigest()
     if found != backbone.sha256:
         raise ModelError(f"{weights} has SHA-256 {found}, wanted {backbone.sha256}; {backbone.remedy}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from importlib.resources import files
 from pathlib import Path
 
-from encoders.backbone import MPNET
+from encoders.backbone import MINILM, MPNET, backbone_folder
 from encoders.errors import ModelError
 
 LARGE = "large"  # beside MPNET: better answers for several times the work
@@ -33,3 +35,21 @@ def prefers_large() -> bool:
     if size not in (None, "small", LARGE):
         raise ModelError(f"{VARIABLE} is {size!r}; wanted small or {LARGE}")
     return size == LARGE or (size is None and MPNET.is_installed)
+
+
+def check_ahead() -> threading.Thread:
+    """Begin to check the backbones of the default models, beside what the caller does next.
+
+    Importing torch takes one core for a second; hashing half a gigabyte fits in beside it. What is wrong
+    with a backbone is told to whoever loads it.
+    """
+    backbones = (MINILM, MPNET) if prefers_large() else (MINILM,)
+
+    def check() -> None:
+        for backbone in backbones:
+            with contextlib.suppress(ModelError, OSError):
+                backbone_folder(backbone)
+
+    checking = threading.Thread(target=check, name="check-backbones", daemon=True)
+    checking.start()
+    return checking

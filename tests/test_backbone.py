@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from encoders.backbone import MINILM, backbone_folder, base_tensors, load_backbone, load_tokenizer
+from encoders.backbone import MINILM, MPNET, backbone_folder, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.bi_encoder import load_encoder
 from encoders.errors import ModelError
 from encoders.quantisation import Int8Linear
+from encoders.sizes import check_ahead
 
 TEXTS = [
     "The cooper of Vane kept seven geese.",
@@ -61,6 +62,19 @@ def test_weights_with_another_hash_are_refused(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModelError, match="SHA-256"):
         backbone_folder(replace(MINILM, package="another_minilm"))
+
+
+def test_a_backbone_that_is_checked_ahead_and_is_another_is_told_to_who_loads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mpnet").mkdir()
+    (tmp_path / "mpnet" / MPNET.weights).write_bytes(b"")
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
+    monkeypatch.setenv("STORYQA_SIZE", "large")
+    check_ahead().join()  # what it did not keep to itself would fail the test
+    with pytest.raises(ModelError, match="SHA-256"):
+        backbone_folder(MPNET)
+    assert backbone_folder(MINILM).is_dir()
 
 
 def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:

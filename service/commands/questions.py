@@ -78,6 +78,7 @@ def ask(
     with ProgressBars("answering") as bars, Draft(bars) as draft:
         from answering.book_qa import Ask, BookQA
         from answering.scope import is_one_book
+        from encoders.sizes import check_ahead
         from service.asked_books import full_ids, limits
         from service.schemas import AnswerResponse
         from service.settings import load_settings
@@ -96,6 +97,7 @@ def ask(
             candidates=tuple(candidate or ()),
         )
         qa.check(asked)
+        check_ahead()
         qa.reach(asked)  # before the book is searched, which loads models
         hears = draft if Draft.is_wanted() and not as_json else None
         [cited] = qa.answer_many([asked], on_words=[hears])
