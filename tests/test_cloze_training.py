@@ -12,6 +12,7 @@ from typing import Any
 import facts
 import pytest
 import torch
+import typer
 
 from encoders.errors import ModelError
 from evaluation.heat_maps import write_heat_maps
@@ -22,7 +23,7 @@ from service.cli import run
 from text.cloze import cloze_tokens
 from text.registry import UnknownName, import_object
 from training.objectives.cloze import ClozeTask, export
-from training.objectives.cloze_settings import ClozeSettings, system_of
+from training.objectives.cloze_settings import ClozeSettings, stages, system_of
 from training.objectives.cloze_systems import CLOZE_SYSTEMS
 from training.objectives.document import DocumentObjective
 from training.objectives.embedding import EmbeddingObjective
@@ -66,8 +67,9 @@ def cloze_task(system: str, data_set: str = "cbt", **options: Any) -> ClozeTask:
         "hidden": hidden,
         "batch": batch,
         "dropout": 0.0,
+        "chunk": 50,
     }
-    settings = ClozeSettings(system, chunk=50, data_set=data_set, **{**values, **options})
+    settings = ClozeSettings(system, data_set=data_set, **{**values, **options})
     line = system_of(settings)
     if system in SIZES and line.network is not None:
         line = replace(line, network=replace(line.network, sizes=SIZES[system]))
@@ -109,17 +111,15 @@ def test_fifty_blanks_are_learnt_by_heart(system: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", ["memn2n@self", "embedding@position", "lstm-lm@query", "attentive"])
 def test_a_run_that_is_stopped_goes_on_to_the_same_weights(system: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"epochs": 2, "unknown": 0.1, "width": 8}
+    options: dict[str, Any] = {"epochs": 2, "unknown": 0.1, "width": 8, "chunk": 20}
     if FAST[system][4] is not None:
         options |= {"hidden": 8, "dropout": 0.2}
 
     def make() -> ClozeTask:
-        task = cloze_task(system, "cnn" if system == "attentive" else "cbt", **options)
-        task.settings = {**task.settings, "chunk": 20}
-        task.chunks = 6
-        return task
+        return cloze_task(system, "cnn" if system == "attentive" else "cbt", **options)
 
     whole = Trainer(make(), tmp_path / "whole")
+    assert whole.task.chunks == 6
     whole.train(validations=2)
 
     class Killed(Exception):
@@ -161,6 +161,35 @@ def test_markers_are_drawn_anew_for_every_batch() -> None:
         task.objective.loss(task.model, examples, task, random.Random(seed)).item() for seed in range(5)
     }
     assert len(losses) == 5
+
+
+def test_a_curriculum_reads_near_contexts_first_and_asks_what_they_answer() -> None:
+    task = cloze_task("attentive", "cnn", epochs=4, nearest="20,1000")
+    lengths, sizes = [], []
+    for chunk in range(task.chunks):
+        examples = [one for batch, _ in task.batches(chunk) for one in batch]
+        assert all(one.candidates[one.answer] in one.context for one in examples)
+        assert all(
+            (one.context[one.mentions[:, 1]] == one.candidates[one.mentions[:, 0]]).all() for one in examples
+        )
+        lengths.append(max(len(one.context) for one in examples))
+        sizes.append(len(examples))
+    assert lengths[:2] == [20, 20]
+    assert lengths[2:] == [45, 45]
+    assert sizes == [20, 20, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("system", "nearest", "said"),
+    [
+        ("attentive", "80,x", "wanted such as 80,320"),
+        ("attentive", "0", "80,320"),
+        ("lstm-lm", "80", "uniform"),
+    ],
+)
+def test_a_curriculum_that_cannot_be_is_refused(system: str, nearest: str, said: str) -> None:
+    with pytest.raises(typer.BadParameter, match=said):
+        stages(ClozeSettings(system, nearest=nearest))
 
 
 def test_an_unknown_system_or_option_is_refused_with_the_choices() -> None:

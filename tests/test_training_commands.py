@@ -53,7 +53,7 @@ NEURAL = (
 )
 CLOZE = (
     *("system", "seed", "epochs", "count", "setting", "words", "width", "hidden", "rate", "batch"),
-    *("dropout", "unknown", "arpa", "int8", "chunk", "data_set"),
+    *("dropout", "unknown", "nearest", "arpa", "int8", "chunk", "data_set"),
 )
 PROPERTY = (
     *("seed", "epochs", "count", "words", "width", "hidden", "rate", "clip", "batch", "dropout"),

@@ -18,6 +18,7 @@ from text.cloze import occurrences
 
 Ids = NDArray[np.int32]
 _MARKER = re.compile(r"@entity\d+")
+_DRAWN = 16  # markers at least, so that few entities are not always the same ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,13 @@ def encode_cloze(
 
 
 def draw_markers(ids: Ids, rng: random.Random) -> Ids:
-    """The markers among ``ids`` exchanged for others by chance: Hermann et al. 2015, section 2.2."""
-    drawn = np.array(rng.sample(range(MARKERS), MARKERS), np.int32) + FIRST_MARKER
+    """The markers among ``ids`` exchanged for others by chance: Hermann et al. 2015, section 2.2.
+
+    They are drawn from no more than are needed: what is learnt of each comes of fewer examples.
+    """
     hidden = (ids >= FIRST_MARKER) & (ids < FIRST_MARKER + MARKERS)
+    needed = max(_DRAWN, int(ids[hidden].max(initial=0)) - FIRST_MARKER + 1)
+    drawn = np.array(rng.sample(range(needed), needed), np.int32) + FIRST_MARKER
     return np.where(hidden, drawn[np.where(hidden, ids - FIRST_MARKER, 0)], ids)
 
 
@@ -78,6 +83,22 @@ def draw_example(example: ClozeExample, rng: random.Random) -> ClozeExample:
     parts = [example.context, example.query, example.candidates]
     drawn = np.split(draw_markers(np.concatenate(parts), rng), np.cumsum([len(part) for part in parts])[:-1])
     return replace(example, context=drawn[0], query=drawn[1], candidates=drawn[2])
+
+
+def nearest(example: ClozeExample, tokens: int) -> ClozeExample | None:
+    """The example with the last ``tokens`` of its context alone; None where its answer is not among them."""
+    first = max(0, len(example.context) - tokens)
+    context = example.context[first:]
+    if example.candidates[example.answer] not in context:
+        return None
+    mentions = example.mentions - np.array([0, first, first, 0], np.int32)
+    return replace(
+        example,
+        context=context,
+        passages=example.passages[first:],
+        mentions=mentions[mentions[:, 1] >= 0],
+        tokens=example.tokens[first:],
+    )
 
 
 def read_example(cloze: Cloze, vocabulary: Vocabulary, anonymous: bool) -> ClozeExample:

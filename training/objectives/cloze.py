@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Protocol
 
 import torch
@@ -16,6 +17,7 @@ from evaluation.benchmarks.benchmark import Question
 from readers import READERS, kind_of
 from readers.cloze import Cloze
 from readers.neural.checkpoint import SUFFIX, Checkpoint
+from readers.neural.cloze_example import nearest
 from readers.neural.cloze_reader import ClozeForm, NeuralClozeReader
 from readers.neural.vocabulary import Vocabulary
 from terminal.progress import ProgressBars
@@ -23,9 +25,10 @@ from text.cloze import BLANK, cloze_tokens
 from text.registry import import_object, resolve
 from training.corpora import cloze as corpora
 from training.corpora.cloze import ClozeCorpus, clozes
+from training.corpora.corpus import NoTrainingData
 from training.export import Provenance, Trained, write_cloze_card
 from training.invocation import Invocation, Outcome
-from training.objectives.cloze_settings import ClozeSettings, resolved, system_of
+from training.objectives.cloze_settings import ClozeSettings, resolved, stages, system_of
 from training.objectives.cloze_systems import ClozeSystem, Network
 from training.trainer import Trainer
 
@@ -82,30 +85,47 @@ class ClozeTask:
             (question.kind or "", *_asked(question, one)) for question, one in clozes(corpus.held_out)
         ]
         self._examples = objective.examples(self, corpus)
+        self._stages = stages(settings)
+        learnt = [self._learnt(tokens) for tokens in self._stages]
+        # The numbers of the examples of each pass, and the number of its first chunk.
+        self._passes = [learnt[n * len(learnt) // network.epochs] for n in range(network.epochs)]
+        self._first = [0, *accumulate(-(-len(one) // settings.chunk) for one in self._passes)]
+        self.chunks = self._first[-1]
         torch.manual_seed(settings.seed)
         sizes = objective.sizes(network, self.form)
         self.model = self.reader.net(self.form, len(self.vocabulary), sizes).to(self.device)
         if network.dropout:
             set_dropout(self.model, network.dropout)
         self.model.train()
-        self._chunks_an_epoch = -(-len(self._examples) // settings.chunk)
-        self.chunks = network.epochs * self._chunks_an_epoch
 
     def groups(self) -> list[tuple[list[torch.nn.Parameter], float]]:
         """See ``Task.groups``."""
         return [(list(self.model.parameters()), self.network.rate)]
 
+    def _learnt(self, tokens: int | None) -> list[int]:
+        """The examples that can be learnt of so many tokens of their contexts."""
+        everything = range(len(self._examples))
+        found = [i for i in everything if tokens is None or nearest(self._examples[i], tokens) is not None]
+        if not found:
+            raise NoTrainingData(f"no question's answer is among the last {tokens} tokens of its context")
+        return found
+
+    def _example(self, i: int, tokens: int | None) -> Any:
+        return self._examples[i] if tokens is None else nearest(self._examples[i], tokens)
+
     def batches(self, chunk: int) -> Iterator[tuple[list[Any], random.Random]]:
         """See ``Task.batches``; each with its own chance, for what is drawn anew."""
-        epoch, part = divmod(chunk, self._chunks_an_epoch)
-        order = list(range(len(self._examples)))
+        epoch = bisect_right(self._first, chunk) - 1
+        part = chunk - self._first[epoch]
+        tokens = self._stages[epoch * len(self._stages) // len(self._passes)]
+        order = list(self._passes[epoch])
         random.Random(f"{self.settings['seed']}/{epoch}").shuffle(order)
         size = self.settings["chunk"]
         rest = iter(order[part * size : (part + 1) * size])
         number = 0
         while members := list(islice(rest, self.network.batch)):
             rng = random.Random(f"{self.settings['seed']}/{chunk}/{number}")
-            yield [self._examples[i] for i in members], rng
+            yield [self._example(i, tokens) for i in members], rng
             number += 1
 
     def losses(self, batch: tuple[list[Any], random.Random]) -> Mapping[str, torch.Tensor]:

@@ -19,6 +19,13 @@ Count = Annotated[
 Setting = Annotated[str | None, typer.Option(help="That of the data set, as evaluate.", show_default=False)]
 Words = Annotated[int, typer.Option(min=1, help="The most frequent words, to be known.")]
 Hidden = Annotated[int | None, typer.Option(min=1, help="Of the LSTMs.", show_default=False)]
+Nearest = Annotated[
+    str | None,
+    typer.Option(
+        help="Curriculum: the last tokens of the context that are read, a stage each, such as 80,320.",
+        show_default=False,
+    ),
+]
 Arpa = Annotated[bool, typer.Option("--arpa", help="Write the n-grams of kneser-ney as ARPA's text, too.")]
 Unknown = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="Share of the words that training replaces by an unknown one.")
@@ -44,6 +51,7 @@ class ClozeSettings:
     batch: Batch = None
     dropout: Dropout = None
     unknown: Unknown = 0.0
+    nearest: Nearest = None
     arpa: Arpa = False
     int8: Int8 = False
     chunk: int = 4_096
@@ -59,6 +67,22 @@ def system_of(settings: ClozeSettings) -> ClozeSystem:
         full = f"{name}@self"
     check_name("system", full, CLOZE_SYSTEMS)
     return CLOZE_SYSTEMS[full]
+
+
+def stages(settings: ClozeSettings) -> tuple[int | None, ...]:
+    """How many tokens of the context each stage reads, None for all of them; one stage by default.
+
+    Raises ``typer.BadParameter`` for what is no such list, and for a system that cannot be trained so.
+    """
+    if settings.nearest is None:
+        return (None,)
+    tokens = settings.nearest.split(",")
+    if not all(one.strip().isdecimal() and int(one) for one in tokens):
+        raise typer.BadParameter(f"{settings.nearest!r}; wanted such as 80,320", param_hint="--nearest")
+    if not system_of(settings).staged:
+        staged = ", ".join(name for name, one in CLOZE_SYSTEMS.items() if one.staged)
+        raise typer.BadParameter(f"{settings.system} has none; {staged} have", param_hint="--nearest")
+    return tuple(map(int, tokens))
 
 
 def resolved(settings: ClozeSettings, network: Network) -> Network:

@@ -41,9 +41,13 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class ClozeSystem(Spec):
-    """One line of ``CLOZE_SYSTEMS``: ``name`` is the reader's, with its kind, but without options."""
+    """One line of ``CLOZE_SYSTEMS``: ``name`` is the reader's, with its kind, but without options.
+
+    ``staged`` says that it can learn of near contexts first.
+    """
 
     network: Network | None = None
+    staged: bool = False
 
 
 _SGD = Optimisation("sgd", clip=None, shrink=2.0)
@@ -60,7 +64,7 @@ def _embedding(kind: str, does: str, rate: float) -> ClozeSystem:
 
 
 def _document(name: str, does: str, network: Network) -> ClozeSystem:
-    return ClozeSystem(name, f"{_HERE}.document:train", does, _HERMANN, "3.2", network=network)
+    return ClozeSystem(name, f"{_HERE}.document:train", does, _HERMANN, "3.2", network=network, staged=True)
 
 
 CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
