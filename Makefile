@@ -5,12 +5,15 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-venv
 PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
-SLOW = data or browser or processes or shipped or training or large
+# Slow tests that work in their own process, and those that have others, whose time the clock tells.
+MODELS = data or shipped or training or large
+PROCESSES = browser or processes
+SLOW = $(MODELS) or $(PROCESSES)
 READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all lint check bench openapi docs docs-pictures docs-tables fuzz
+.PHONY: help demo test test-rest test-models test-processes test-all lint check bench openapi docs docs-pictures docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -31,9 +34,14 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "not ($(SLOW))"
 
-# What `make test` leaves out, one test after another: they have processes of their own.
-test-rest: $(VENV)/.installed-dev
-	$(VENV)/bin/python -m pytest -m "$(SLOW)"
+# What `make test` leaves out.
+test-rest: test-models test-processes
+
+test-models: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "($(MODELS)) and not ($(PROCESSES))"
+
+test-processes: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m pytest -m "$(PROCESSES)"
 
 test-all: test test-rest
 
