@@ -1,9 +1,10 @@
-"""What the figures were measured on."""
+"""What the figures were measured on, and of which code."""
 
 from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,16 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers", "numpy", "faiss-cpu")},
     }
+
+
+def commit() -> str:
+    """The commit that is checked out here, ``unknown`` outside of a repository."""
+    try:
+        asked = ["git", "rev-parse", "--short", "HEAD"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done.stdout.strip()
 
 
 def _processor() -> str:

@@ -23,11 +23,12 @@ _WORK = {"open": "open the book", "query": "BM25 query", "ask": "answer"}
 def tables(results: Mapping[str, Any]) -> str:
     """The results in Markdown."""
     host = results["machine"]
+    rounded = ", linear layers of the encoder in int8" if host["int8"] else ""
     parts = [
-        f"Measured {results['date'][:10]} on {host['processor']} ({host['instructions']}), "
-        f"{host['cores']} cores, {host['memory_gb']} GB; models in {host['number_format']}"
-        f"{', linear layers of the encoder in int8' if host['int8'] else ''}; "
-        f"Python {host['python']}, torch {host['torch']}. Beside it: "
+        f"Measured at commit `{results['commit']}`, {results['date'][:10]}, on {host['processor']} "
+        f"({host['instructions']}), {host['cores']} cores, {host['memory_gb']} GB; "
+        f"models in {host['number_format']}{rounded}; Python {host['python']}, torch {host['torch']}. "
+        "Beside it: "
         + ", ".join(f"{name} {version}" for name, version in results["peers"].items())
         + f". Texts: {results['texts']}."
     ]

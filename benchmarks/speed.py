@@ -21,7 +21,7 @@ from answering.book_qa import BookQA
 from benchmarks import comparisons, growth, report
 from benchmarks.comparisons import Sizes
 from benchmarks.exported import export, shipped_tensors
-from benchmarks.machine import machine
+from benchmarks.machine import commit, machine
 from benchmarks.peers import versions
 from benchmarks.texts import generated, real
 from encoders.adapters import Weights
@@ -82,6 +82,7 @@ def measure(plan: Plan, python: Path, data: Path | None, scratch: Path) -> dict[
         log.info("a store of %s books is measured", f"{books:,}")
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),
+        "commit": commit(),
         "machine": machine(),
         "peers": versions(python),
         "texts": texts.name,
