@@ -62,7 +62,7 @@ class Service:
             hooks=self.observer,
         )
         self._allowed_retrievers = settings.allowed_retrievers()
-        self.overviews = Overviews(self.qa, self.batcher, settings.cache)
+        self.overviews = Overviews(self.qa, self.batcher, settings)
         self.missing: str | None = "the models are still being loaded"
 
     async def warm(self) -> None:

@@ -27,7 +27,7 @@ from service.client_requests import (
     parts,
     unreachable,
 )
-from service.overview_schemas import ProfileOut, RecapOut
+from service.overview_schemas import FactsOut, ProfileOut, RecapOut
 from service.schemas import AnswerResponse, ReaderOut, SearchResponse, ShelfOut, Version
 
 Result = TypeVar("Result")
@@ -114,6 +114,12 @@ class AsyncClient:
     ) -> RecapOut:
         """What has happened so far, chapter by chapter, in so many sentences each."""
         return await self._send(calls.recap(book_id, before, sentences))
+
+    async def facts(
+        self, book_id: str, properties: Sequence[str] = (), *, before: int | str | None = None
+    ) -> FactsOut:
+        """The facts of a book, each with its place; all, or those ``properties`` alone."""
+        return await self._send(calls.facts(book_id, properties, before))
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
         """``book.text[start:end]``."""

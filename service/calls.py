@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
 from service.client_requests import Call, JobStatus
-from service.overview_schemas import ProfileOut, RecapOut
+from service.overview_schemas import FactsOut, ProfileOut, RecapOut
 from service.schemas import AnswerResponse, Health, ReaderOut, SearchResponse, ShelfOut, Version
 
 
@@ -90,6 +90,14 @@ def recap(book_id: str, before: int | str | None, sentences: int | None) -> Call
     given = {"before": before, "sentences": sentences}
     params = {key: value for key, value in given.items() if value is not None}
     return Call("GET", f"{_book(book_id)}/recap", TypeAdapter(RecapOut), params=params)
+
+
+def facts(book_id: str, properties: Sequence[str], before: int | str | None) -> Call[FactsOut]:
+    """GET /books/{id}/facts."""
+    params: dict[str, Any] = {} if before is None else {"before": before}
+    if properties:
+        params["property"] = [*properties]
+    return Call("GET", f"{_book(book_id)}/facts", TypeAdapter(FactsOut), params=params)
 
 
 def text(book_id: str, start: int, end: int | None) -> Call[TextOut]:

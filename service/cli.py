@@ -16,6 +16,7 @@ import typer
 from indexing.errors import is_full
 from service.commands import (
     assistant,
+    book_facts,
     demo,
     index,
     keys,
@@ -142,6 +143,7 @@ for _command in (
     _of_one_question(overviews.characters),
     _of_one_question(overviews.who),
     _of_one_question(overviews.recap),
+    _of_one_question(book_facts.facts),
     listing.readers,
     listing.retrievers,
     serving.serve,

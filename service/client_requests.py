@@ -131,7 +131,7 @@ class Call(Generic[Result]):
     path: str
     returns: TypeAdapter[Result] | type[bytes] | None
     json: Any = None
-    params: Mapping[str, str | int] = field(default_factory=dict)
+    params: Mapping[str, str | int | list[str]] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     file: tuple[str, Path | bytes] | None = None
 

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from answering import profiles, recaps
 from answering.ask import BadRequest
+from answering.facts import MOST_PROPERTIES
 from indexing.formats.pictures import TYPES, picture_type
 from service import answer_events, problems
 from service.answering_service import Service
@@ -16,7 +17,7 @@ from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
 from service.http_errors import Refused
 from service.json_bodies import JsonRoute
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
-from service.overview_schemas import ProfileOut, RecapOut
+from service.overview_schemas import FactsOut, ProfileOut, RecapOut
 from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
@@ -189,6 +190,26 @@ async def recap(
 ) -> RecapOut:
     """What has happened so far: the most telling sentences of each chapter, each with its place."""
     return await service.overviews.recap(book_id, before, sentences)
+
+
+@router.get("/books/{book_id}/facts", responses=problems.responses(404, 422, 500, 504), tags=["books"])
+async def facts(
+    book_id: BookInPath,
+    service: TheService,
+    property: Annotated[
+        list[str] | None,
+        Query(
+            max_length=MOST_PROPERTIES,
+            description="Only these: `title`, `author`, `first published`, `genre`, `main characters`, "
+            "`narrative location`; `occupation`, `spouse`, `parents` or `residence`, of each main character "
+            "or `of NAME`; or any words.",
+            examples=[["author", "occupation of Lisbet"]],
+        ),
+    ] = None,
+    before: Read = None,
+) -> FactsOut:
+    """The facts of a book, each with its place, and what it does not say; the first call takes seconds."""
+    return await service.overviews.facts(book_id, property or (), before)
 
 
 @router.get("/healthz", response_model_exclude_none=True, tags=["state"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from answering.ask import Ask, BadRequest
+from answering.ask import Ask, BadRequest, limit_before
 from answering.book_qa import BookQA
+from answering.facts import FactFinder
 from indexing.build import BuildSettings, build_book
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
@@ -14,6 +15,7 @@ from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 from service.book_schemas import BookOut
 from service.client_requests import Limits
+from service.overview_schemas import FactsOut
 from service.schemas import AnswerResponse, SearchResponse
 from service.settings import load_settings
 from text.errors import StoryQAError
@@ -99,6 +101,20 @@ class Library:
         asked = Ask(_books(book), question, k, retriever or self._retriever, before=before)
         self._qa.check(asked)
         return SearchResponse.of(self._qa.search_many([asked])[0])
+
+    def facts(
+        self, book: str, properties: Sequence[str] = (), *, before: int | str | None = None
+    ) -> FactsOut:
+        """The facts of a book, each with its place: author, characters, setting, and what is not said.
+
+        Of ``properties`` those alone: ``"author"``, ``"spouse of Ines"``, any words. ``before`` is as for
+        ``ask``.
+        """
+        index = self._qa.open(book)
+        finder = FactFinder(
+            self._qa, self._settings.cache, self._retriever, self._reader, self._settings.extractor
+        )
+        return FactsOut.model_validate(finder.find(index, limit_before(before, index.characters), properties))
 
     def text(self, book: str, start: int = 0, end: int | None = None) -> str:
         """``text[start:end]`` of a book; offsets are Unicode code points."""

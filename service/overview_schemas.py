@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from service.schemas import example
+from service.schemas import EVIDENCE, EvidenceOut, example
 
 _QUOTE = {
     "start": 2805,
@@ -65,3 +65,52 @@ class RecapOut(BaseModel):
     )
 
     chapters: list[ChapterRecapOut]
+
+
+_VALUE = {
+    "text": "ringer",
+    "confidence": 0.71,
+    "answerable": True,
+    "evidence": EVIDENCE,
+    "source": "answer",
+    "aliases": [],
+    "mentions": None,
+}
+_FACT = {"property": "occupation", "of": "Lisbet Corrow", "values": [_VALUE]}
+
+
+class FactValueOut(BaseModel):
+    """A value of a property."""
+
+    model_config = example(_VALUE)
+
+    text: str
+    confidence: float
+    answerable: bool = Field(description="Whether it is taken for one; false for the best guess.")
+    evidence: EvidenceOut | None = Field(description="Null where the book's file states it alone.")
+    source: str = Field(description="`title page`, `file`, `names`, `answer` or `extractor`.")
+    aliases: list[str] = Field(description="Of a character, other names, the most frequent first.")
+    mentions: int | None = Field(description="Of a character or a place, how many places name it.")
+
+
+class FactOut(BaseModel):
+    """A property of the book, or of somebody in it."""
+
+    model_config = example(_FACT)
+
+    property: str
+    of: str | None = Field(description="Whose it is; null where it is the book's.")
+    values: list[FactValueOut] = Field(description="The surest first; none where nothing was found.")
+
+
+class FactsOut(BaseModel):
+    """The facts of a book, each with its place."""
+
+    model_config = example(
+        {"book_id": "the-bell", "version": "4f9d2c1b7a60", "facts": [_FACT], "not_said": ["genre"]}
+    )
+
+    book_id: str
+    version: str = Field(description="That of the index.")
+    facts: list[FactOut]
+    not_said: list[str] = Field(description="The properties that the book does not say.")

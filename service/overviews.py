@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from collections.abc import Sequence
 
 from fastapi.concurrency import run_in_threadpool
 
 from answering.ask import BadRequest, limit_before
 from answering.book_qa import BookQA
+from answering.facts import FactFinder, check_properties
 from answering.profiles import SENTENCES as PROFILE_SENTENCES
 from answering.profiles import profile
 from answering.recaps import SENTENCES as RECAP_SENTENCES
@@ -18,20 +19,22 @@ from indexing.index import BookIndex
 from indexing.tagged_book import Name
 from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
-from service.overview_schemas import ChapterRecapOut, ProfileOut, RecapOut
+from service.overview_schemas import ChapterRecapOut, FactsOut, ProfileOut, RecapOut
+from service.settings import Settings
 
 
 class Overviews:
     """The overviews of the books of ``qa``; what models read for them is read between the batches.
 
-    ``cache`` is the folder that keeps the names found in books. ``before`` is as ``Ask`` has it, and
-    ``field`` what an error calls it. All raise ``UnknownBook``, ``IndexMismatch`` and ``BadRequest``.
+    The cache of ``settings`` keeps the names and the facts found in books. ``before`` is as ``Ask`` has it,
+    and ``field`` what an error calls it. All raise ``UnknownBook``, ``IndexMismatch`` and ``BadRequest``.
     """
 
-    def __init__(self, qa: BookQA, batcher: Batcher, cache: Path) -> None:
+    def __init__(self, qa: BookQA, batcher: Batcher, settings: Settings) -> None:
         self._qa = qa
         self._batcher = batcher
-        self._cache = cache
+        self._cache = settings.cache
+        self._facts = FactFinder(qa, settings.cache, settings.retriever, settings.reader, settings.extractor)
         self._tagging = asyncio.Lock()
 
     async def characters(
@@ -68,6 +71,25 @@ class Overviews:
         index, limit = await self.opened(book_id, before, field)
         found = await run_in_threadpool(recap, index, limit, sentences)
         return RecapOut(chapters=[ChapterRecapOut.model_validate(one) for one in found])
+
+    async def facts(
+        self,
+        book_id: str,
+        properties: Sequence[str],
+        before: int | str | None,
+        field: str = "query/",
+    ) -> FactsOut:
+        """The facts of a book; errors call ``before`` and ``property`` so behind ``field``."""
+        index, limit = await self.opened(book_id, before, f"{field}before")
+        try:
+            properties = check_properties(properties)
+        except BadRequest as error:
+            raise BadRequest(f"{field}property", str(error)) from None
+        found = await run_in_threadpool(self._facts.known, index, limit, properties)
+        if found is None:
+            async with self._batcher.deadline():
+                found = await self._batcher.run(self._facts.find, index, limit, properties)
+        return FactsOut.model_validate(found)
 
     async def opened(self, book_id: str, before: int | str | None, field: str) -> tuple[BookIndex, int]:
         """The book, and the character that nothing may be told from on."""

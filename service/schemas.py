@@ -22,7 +22,7 @@ from service.request_body import RequestBody
 MOST_QUESTIONS = 256
 MOST_BOOKS = 1000  # given one by one; a shelf may have more
 
-_EVIDENCE = {
+EVIDENCE = {
     "book_id": "the-bell",
     "title": "The Bell",
     "start": 10412,
@@ -50,7 +50,7 @@ _VERSIONS = {"index": "5f0c3a91d2b7", "retriever": "hybrid"}
 _CANDIDATE = {
     "text": "under the stone",
     "confidence": 0.81,
-    "evidence": _EVIDENCE,
+    "evidence": EVIDENCE,
     "note": None,
     "also": [],
     "chain": [],
@@ -60,7 +60,7 @@ ANSWERED = {
     "confidence": 0.81,
     "answerable": True,
     "verdict": "answer",
-    "evidence": _EVIDENCE,
+    "evidence": EVIDENCE,
     "note": None,
     "candidates": [_CANDIDATE],
     "passages": [_PASSAGE],
@@ -172,7 +172,7 @@ class AnswerRequest(SearchRequest):
 class EvidenceOut(BaseModel):
     """A place in the book; offsets are Unicode code points, half-open."""
 
-    model_config = example(_EVIDENCE)
+    model_config = example(EVIDENCE)
 
     book_id: str = Field("", description="The book that it is in.")
     title: str = Field("", description="That book's title.")

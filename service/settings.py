@@ -50,6 +50,11 @@ class Settings(BaseSettings):
     )
     retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
     reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
+    extractor: str | None = Field(
+        default=None,
+        description="the reader of properties that facts are found with, such as rnn-labeler:DIR; by default "
+        "the one that comes with storyqa, if any",
+    )
     readers: Annotated[tuple[str, ...], NoDecode] = Field(
         default_factory=public_readers,
         description="the readers that HTTP clients may name, by full name, separated by commas",

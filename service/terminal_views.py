@@ -100,16 +100,17 @@ def _sentence(evidence: Evidence, plain: bool) -> Text:
 
 def quote_lines(quotes: Sequence[Quote]) -> list[Text]:
     """Sentences of the book, each with its place."""
-    return [Text.assemble(f"\n{_one_line(one.text)}\n", (_place(one), "dim")) for one in quotes] or [
+    return [Text.assemble(f"\n{_one_line(one.text)}\n", (place(one), "dim")) for one in quotes] or [
         Text("nothing is told of that yet", style="dim")
     ]
 
 
 def _where(evidence: Evidence, titled: bool) -> str:
-    return f"{_one_line(evidence.title)} · {_place(evidence)}" if titled else _place(evidence)
+    return f"{_one_line(evidence.title)} · {place(evidence)}" if titled else place(evidence)
 
 
-def _place(evidence: Evidence | Quote) -> str:
+def place(evidence: Evidence | Quote) -> str:
+    """Where something stands in the book, on one line."""
     chapter = f"{_one_line(evidence.chapter)} · " if evidence.chapter else ""
     page = f"page {_one_line(evidence.page)} · " if evidence.page else ""
     return (

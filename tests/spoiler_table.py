@@ -219,6 +219,8 @@ ROWS: dict[str, Row] = {
     "GET /books/{book_id}/characters": got("characters"),
     "GET /books/{book_id}/who": got("who", name="Hale", k=10),
     "GET /books/{book_id}/recap": got("recap", sentences=10),
+    "GET /books/{book_id}/facts": got("facts"),
+    "GET /books/{book_id}/facts: asked": got("facts", property=["thief", "parents of Hale", QUESTION]),
     "POST /v1/chat/completions": completed(stream=False, named=False),
     "POST /v1/chat/completions: stream": completed(stream=True, named=False),
     "POST /v1/chat/completions: named": completed(stream=False, named=True),
@@ -229,6 +231,7 @@ ROWS: dict[str, Row] = {
     "tool read": tool("read"),
     "tool who": tool("who", name="Hale", k=10),
     "tool recap": tool("recap", sentences=10),
+    "tool facts": tool("facts"),
     "resource passage": passages,
     "storyqa search": command("search", ID, QUESTION, "-k", "20"),
     "storyqa search: several": command("search", "*", QUESTION, "-k", "20"),
@@ -237,6 +240,8 @@ ROWS: dict[str, Row] = {
     "storyqa characters": command("characters", ID),
     "storyqa who": command("who", ID, "Hale"),
     "storyqa recap": command("recap", ID, "--sentences", "10"),
+    "storyqa facts": command("facts", ID, "--property", QUESTION, "--property", "main characters", "--json"),
+    "Library.facts": asked(library_of, "facts", ID, ("main characters", "spouse of Maud", QUESTION)),
     "Library.ask": asked(library_of, "ask", ID, QUESTION),
     "Library.search": asked(library_of, "search", "*", QUESTION),
     **{
@@ -251,6 +256,7 @@ ROWS: dict[str, Row] = {
             "characters": (),
             "who": ("Hale",),
             "recap": (),
+            "facts": (),
         }.items()
     },
     "langchain_retriever": langchain,

@@ -41,6 +41,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "characters": ("lantern",),
     "who": ("lantern", "Ines"),
     "recap": ("lantern",),
+    "facts": ("lantern", ["author"]),
     "add_book": (b"A book.",),
     "remove_book": ("lantern",),
     "job": ("1",),

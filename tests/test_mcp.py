@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 BOOK, QUESTION = shelf.QUESTIONS[2]
 TEXT = shelf.STORIES[BOOK][1]
-TOOLS = ("books", "chapters", "search", "ask", "read", "who", "recap")
+TOOLS = ("books", "chapters", "search", "ask", "read", "who", "recap", "facts")
 
 
 def settings(store: IndexStore, **more: Any) -> Settings:
@@ -86,6 +86,7 @@ def test_the_tools_say_what_the_calls_say(http: httpx.Client) -> None:
         by_call = http.post(path, json=asked).json()
         assert by_tool | {"timings_ms": 0} == by_call | {"timings_ms": 0}
     overviews: dict[str, dict[str, Any]] = {"who": {"name": "Thorne"}, "recap": {"sentences": 1}}
+    overviews["facts"] = {"property": ["author", "keeper of the lighthouse"]}
     for tool, more in overviews.items():
         shown = more | {"before": "90%"}
         assert (
@@ -153,6 +154,7 @@ def test_what_is_too_long_for_one_call_is_read_in_several(tmp_path: Path) -> Non
         ("who", {"book_id": BOOK, "name": "Abel Thorn"}, "did you mean 'Abel Thorne'"),
         ("who", {"book_id": BOOK, "name": ""}, "name: "),
         ("recap", {"book_id": BOOK, "before": "half"}, "wanted a character offset"),
+        ("facts", {"book_id": BOOK, "property": [" "]}, "the property is empty"),
         ("write", {}, "there is no tool 'write'; choose from books"),
     ],
 )
@@ -240,7 +242,8 @@ async def everything(client: Client, book: str, before: int | str) -> list[dict[
     questions = [question for asked, question in shelf.QUESTIONS if asked == book]
     calls += [(tool, {"question": question}) for question in questions[:2] for tool in ("search", "ask")]
     names = ("Abel Thorne", "Tobias", "Ines", "Marigold", "Ruta", "Pim", "Odo", "Hale", "Gallus")
-    calls += [("recap", {"sentences": 10}), *(("who", {"name": name, "k": 10}) for name in names)]
+    calls += [("recap", {"sentences": 10}), ("facts", {"property": questions[:1]})]
+    calls += [("who", {"name": name, "k": 10}) for name in names]
     told = []
     for i, (tool, arguments) in enumerate(calls):
         result = await client.call_tool(tool, {"book_id": book, "before": before} | arguments)

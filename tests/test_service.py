@@ -420,6 +420,7 @@ def test_every_call_is_documented_with_examples_and_its_problems(client: httpx.C
         "/books/{book_id}/cover",
         "/books/{book_id}/characters",
         "/books/{book_id}/recap",
+        "/books/{book_id}/facts",
         "/books/{book_id}/who",
         "/shelves",
         "/shelves/{name}",

@@ -12,11 +12,12 @@ from pydantic import BaseModel, Field, StrictInt
 from answering import profiles, recaps
 from answering.ask import BadRequest
 from answering.citing import chapter_at, page_at
+from answering.facts import MOST_PROPERTIES
 from answering.quotes import chapters_until
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
-from service.overview_schemas import ProfileOut, RecapOut
+from service.overview_schemas import FactsOut, ProfileOut, RecapOut
 from service.request_body import RequestBody
 from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
 
@@ -63,6 +64,17 @@ class RecapRequest(BookRequest):
         ge=1,
         le=recaps.MOST_SENTENCES,
         description="At most so many of each chapter.",
+    )
+
+
+class FactsRequest(BookRequest):
+    """The facts of a book."""
+
+    property: list[str] = Field(
+        default_factory=list,
+        max_length=MOST_PROPERTIES,
+        description="Only these, such as author, main characters, spouse of NAME, or any words; all if left "
+        "out.",
     )
 
 
@@ -144,6 +156,15 @@ def tools_of(service: Service) -> dict[str, Tool]:
                 RecapOut,
                 tools.recap,
             ),
+            Tool(
+                "facts",
+                "Tell the facts of a book, so far, each with its place: author, year, genre, main "
+                "characters, setting, any property asked; and what the book does not say. "
+                f"{limit}",
+                FactsRequest,
+                FactsOut,
+                tools.facts,
+            ),
         )
     }
 
@@ -197,6 +218,10 @@ class BookTools:
     async def recap(self, asked: RecapRequest) -> RecapOut:
         """As ``GET /books/{id}/recap``."""
         return await self._service.overviews.recap(asked.book_id, asked.before, asked.sentences, "before")
+
+    async def facts(self, asked: FactsRequest) -> FactsOut:
+        """As ``GET /books/{id}/facts``."""
+        return await self._service.overviews.facts(asked.book_id, asked.property, asked.before, "")
 
     async def passage(self, asked: BookRequest, number: int) -> ReadOut:
         """The whole passage of that number, where it lies before the limit."""

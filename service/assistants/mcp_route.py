@@ -40,6 +40,7 @@ _MESSAGES = [
     _call("read", book_id="the-bell", start=0, end=500, before="40%"),
     _call("who", book_id="the-bell", name="Lisbet", before="40%"),
     _call("recap", book_id="the-bell", before="40%", sentences=2),
+    _call("facts", book_id="the-bell", property=["author"], before="40%"),
     _message("tools/list"),
     _message("resources/list"),
     _message("resources/read", uri=_PASSAGE),
@@ -98,7 +99,8 @@ class _Passed(Response):
 async def mcp(request: Request) -> Response:
     """A message of the Model Context Protocol (streamable HTTP, without sessions).
 
-    Assistants find the tools by themselves: `books`, `chapters`, `search`, `ask`, `read`, `who` and `recap`.
+    Assistants find the tools by themselves: `books`, `chapters`, `search`, `ask`, `read`, `who`, `recap` and
+    `facts`.
     """
     manager = request.app.state.mcp
     if isinstance(manager, MissingMcp):

@@ -121,6 +121,7 @@ export async function text(id, start, end) {
 /** What is told of a book without a question, by its text before the character `limit`. */
 export const characters = (id, limit) => get(`${path(id)}/characters?before=${limit}`);
 export const who = (id, name, limit) => get(`${path(id)}/who?before=${limit}&name=${encodeURIComponent(name)}`);
+export const facts = (id, limit) => get(`${path(id)}/facts?before=${limit}`);
 export const recap = (id, limit) => get(`${path(id)}/recap?before=${limit}`);
 
 /** The sample story: its `book_id`, its `questions`, and `file()`, which resolves to the file to add. */

@@ -1,4 +1,5 @@
-// What is told of a book without a question, as far as it has been read: who is in it, who somebody is, a recap.
+// What is told of a book without a question, as far as it has been read: who is in it, who somebody is, its
+// facts, a recap.
 
 import * as api from "./api.js";
 import { drawPlaces } from "./places.js";
@@ -12,7 +13,7 @@ const inWords = ({ message, near = [] }) =>
   near.length > 0 ? `${message} Did you mean ${near.join(" or ")}?` : message;
 
 /**
- * Two buttons in `box`, each of which opens its part. `onOpen(place, marks)` hears which place of the book is
+ * Buttons in `box`, each of which opens its part. `onOpen(place, marks)` hears which place of the book is
  * wanted. What is shown is of one book up to one limit: `at` closes it where either is another.
  */
 export class Overviews {
@@ -21,7 +22,11 @@ export class Overviews {
     this.onOpen = onOpen;
     this.book = null;
     this.limit = 0;
-    this.parts = [this.part("people", () => this.people()), this.part("recap", () => this.recap())];
+    this.parts = [
+      this.part("people", () => this.people()),
+      this.part("facts", () => this.facts()),
+      this.part("recap", () => this.recap()),
+    ];
   }
 
   /** `book` is open (null: none), and has been read up to the character `limit`. */
@@ -106,6 +111,29 @@ export class Overviews {
     return sentences.length > 0
       ? sentences.map((one) => this.quote(one))
       : [element("p", { className: "quiet" }, "The book has said nothing of them yet.")];
+  }
+
+  async facts() {
+    const { facts, not_said: notSaid } = await api.facts(this.book.id, this.limit);
+    const rows = facts.flatMap(({ property, of, values }) =>
+      values
+        .filter((one) => one.answerable)
+        .map((one, i) => [i === 0 ? (of === null ? property : `${property} of ${of}`) : null, one]),
+    );
+    const list = element("dl", { className: "facts" });
+    for (const [name, one] of rows) {
+      if (name !== null) list.append(element("dt", {}, name));
+      list.append(element("dd", { dir: "auto" }, this.value(one)));
+    }
+    const missing = notSaid.length > 0 ? [element("p", { className: "quiet" }, `Not said: ${notSaid.join(", ")}.`)] : [];
+    return [...(rows.length > 0 ? [list] : []), ...missing];
+  }
+
+  /** The value of a fact, which opens the book where it says it. */
+  value({ text, evidence }) {
+    const said = text.replaceAll("\n", " ");
+    if (evidence === null) return said;
+    return element("button", { type: "button", className: "plain", onclick: () => this.open(evidence) }, said);
   }
 
   async recap() {

@@ -1,0 +1,255 @@
+"""Facts of a book: its title page, its characters, its setting and any property asked, each with its place.
+
+The title page is read by rule, characters and places are counted, and the rest is asked of the book's
+passages, of which an extractor of properties (Hewlett et al. 2016) reads the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from answering.ask import BadRequest, check_question
+from answering.book_qa import BookQA
+from answering.citing import Evidence, cite
+from answering.fact_questions import CHARACTER_PROPERTIES, FactQuestion, book_question, character_question
+from answering.fact_values import FactValue, Readers, Source, asked_values
+from answering.main_characters import Cast
+from answering.quotes import chapters_until, story_text
+from answering.title_page import Stated, TitlePage
+from indexing.book import Passage
+from indexing.index import BookIndex
+from indexing.kept_rows import FORM, kept, read_rows
+from readers import READERS, open_reader
+from readers.reading import Reader
+from retrieval.hits import Readable
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+VERSION = 1  # of how facts are found: others are kept apart
+EXTRACTOR = "rnn-labeler"
+MOST_PROPERTIES = 20
+LONGEST_PROPERTY = 200
+
+TITLE, AUTHOR, FIRST_PUBLISHED, GENRE = "title", "author", "first published", "genre"
+CHARACTERS, LOCATION = "main characters", "narrative location"
+BOOK_PROPERTIES = (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE, CHARACTERS, LOCATION)
+
+_OF_SOMEBODY = re.compile(rf"(?P<property>{'|'.join(CHARACTER_PROPERTIES)}) of (?P<of>\S.*)", re.I)
+_COUNTED = 0.9  # the confidence that a person named often is a main character
+_IN_FILE = 0.9  # the confidence of what a file states of itself
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The ``values`` of a property of the book, or of ``of``, somebody in it; the surest first."""
+
+    property: str
+    of: str | None
+    values: tuple[FactValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts of a book, as far as it is told; ``not_said`` names those that it does not say.
+
+    ``version`` is the index's.
+    """
+
+    book_id: str
+    version: str
+    facts: tuple[Fact, ...]
+    not_said: tuple[str, ...]
+
+
+def check_properties(properties: Sequence[str]) -> tuple[str, ...]:
+    """The properties on one line each, each once; raises ``BadRequest`` for one that cannot be asked."""
+    found = []
+    for one in properties:
+        if not any(character.isalnum() for character in one):
+            raise BadRequest("property", f"the property is empty ({one[:20]!r}); wanted at least one word")
+        if len(one) > LONGEST_PROPERTY:
+            raise BadRequest(
+                "property", f"the property has {len(one):,} characters; wanted at most {LONGEST_PROPERTY}"
+            )
+        try:
+            check_question(one)
+        except BadRequest as error:
+            raise BadRequest("property", str(error).replace("question", "property")) from None
+        found.append(" ".join(one.split()))
+    if len(found) > MOST_PROPERTIES:
+        raise BadRequest("property", f"{len(found)} properties; wanted at most {MOST_PROPERTIES}")
+    return tuple(dict.fromkeys(found))
+
+
+class FactFinder:
+    """Finds facts of the books of ``qa`` and keeps them in the folder ``cache``.
+
+    ``extractor`` is the full name of a reader of WikiReading's; by default ``EXTRACTOR``, where its weights
+    come with storyqa. The models are not guarded, as ``BookQA``'s are not.
+    """
+
+    def __init__(
+        self, qa: BookQA, cache: Path, retriever: str, reader: str, extractor: str | None = None
+    ) -> None:
+        self._qa = qa
+        self._cache = cache
+        self._retriever, self._reader = retriever, reader
+        self._extractor = extractor or (EXTRACTOR if READERS[EXTRACTOR].shipped else None)
+
+    def known(self, index: BookIndex, before: int | None, properties: Sequence[str] = ()) -> Facts | None:
+        """The facts where they were found before, else None; no model is loaded."""
+        rows = read_rows(self._path(index, Readable(index, before).end, check_properties(properties)))
+        return None if rows is None else _adapter().validate_python(rows[0])
+
+    def find(self, index: BookIndex, before: int | None, properties: Sequence[str] = ()) -> Facts:
+        """The facts of a book by its text before the character ``before`` alone.
+
+        All of ``BOOK_PROPERTIES``, and ``CHARACTER_PROPERTIES`` of each main character, or the ``properties``
+        asked: any of these, one of them of somebody (``spouse of Ines``), or any words. Raises
+        ``BadRequest`` and what ``BookQA.answer_many`` does.
+        """
+        asked = check_properties(properties)
+        limit = Readable(index, before).end
+        rows = kept(
+            self._path(index, limit, asked),
+            lambda: [asdict(self._found(index, limit, asked))],
+        )
+        return _adapter().validate_python(rows[0])
+
+    def _found(self, index: BookIndex, limit: int, properties: Sequence[str]) -> Facts:
+        teller = _Teller(index, limit)
+        wanted = [
+            one
+            for name in properties or (*BOOK_PROPERTIES, *CHARACTER_PROPERTIES)
+            for one in teller.asked(name)
+        ]
+        told = {one: teller.told(one.name) for one in wanted if one.of is None}
+        asked = [one for one in wanted if not told.get(one)]
+        values: Mapping[FactQuestion, tuple[FactValue, ...]] = {}
+        if limit:
+            readers = Readers(self._retriever, self._reader, self._open_extractor() if asked else None)
+            asked = [one for one in asked if one.name not in _NEVER_ASKED]
+            values = dict(
+                zip(
+                    asked,
+                    asked_values(self._qa, index, limit, teller.cast, asked, readers) if asked else (),
+                    strict=True,
+                )
+            )
+        facts = tuple(Fact(one.name, one.of, told.get(one) or values.get(one, ())) for one in wanted)
+        not_said = tuple(
+            one.property if one.of is None else f"{one.property} of {one.of}"
+            for one in facts
+            if not any(value.answerable for value in one.values)
+        )
+        return Facts(index.id, index.version, facts, not_said)
+
+    def _open_extractor(self) -> Reader | None:
+        return None if self._extractor is None else open_reader(self._extractor)
+
+    def _path(self, index: BookIndex, limit: int, properties: Sequence[str]) -> Path:
+        parts = (
+            FORM,
+            VERSION,
+            index.id,
+            index.version,
+            limit,
+            self._retriever,
+            self._reader,
+            self._extractor,
+        )
+        digest = hashlib.sha256("\n".join([*map(str, parts), *properties]).encode("utf-8", "replace"))
+        return self._cache / "facts" / f"{digest.hexdigest()[:20]}.jsonl"
+
+
+_NEVER_ASKED = (TITLE, AUTHOR, FIRST_PUBLISHED, CHARACTERS)  # a reader would take another's for them
+
+
+class _Teller:
+    """What a book tells without a question, up to ``limit``."""
+
+    def __init__(self, index: BookIndex, limit: int) -> None:
+        self._index, self._limit = index, limit
+        self._page = TitlePage(index.text(0, limit), chapters_until(index, limit))
+        self.cast = Cast(story_text(index, limit), index.title)
+
+    def asked(self, name: str) -> Iterator[FactQuestion]:
+        """The questions that a property is, one of each main character where it is one of theirs."""
+        if match := _OF_SOMEBODY.fullmatch(name):
+            person = self.cast.person(match["of"])
+            of = match["of"] if person is None else person.name
+            yield character_question(match["property"].lower(), of)
+        elif name.lower() in CHARACTER_PROPERTIES:
+            for one in self.cast.main():
+                yield character_question(name.lower(), one.name)
+        else:
+            yield book_question(name.lower() if name.lower() in BOOK_PROPERTIES else name)
+
+    def told(self, name: str) -> tuple[FactValue, ...]:
+        """The values of one of ``BOOK_PROPERTIES``; none of any other."""
+        if not self._limit:
+            return ()
+        if name == TITLE:
+            return self._stated(self._index.title, self._page.title())
+        if name == AUTHOR:
+            return self._stated(self._index.manifest.author, self._page.author())
+        if name == FIRST_PUBLISHED:
+            return self._stated(None, self._page.first_published())
+        if name == GENRE:
+            return self._stated(None, self._page.genre())
+        if name == CHARACTERS:
+            return tuple(
+                self._value(one.name, _COUNTED, *one.places[0], "names", one.aliases, len(one.places))
+                for one in self.cast.main()
+            )
+        if name == LOCATION:
+            return tuple(
+                self._value(one.name, share, *one.places[0], "names", one.aliases, len(one.places))
+                for one, share in self.cast.settings()
+            )
+        return ()
+
+    def _stated(self, in_file: str | None, on_page: Stated | None) -> tuple[FactValue, ...]:
+        """What the file states, at its place where the first pages have it; else what they state."""
+        if in_file:
+            place = self._page.place_of(in_file)
+            if place is not None:
+                return (self._value(in_file, 1.0, *place, "title page"),)
+            if on_page is None or in_file != self._index.id:
+                return (FactValue(in_file, _IN_FILE, True, None, "file"),)
+        if on_page is None:
+            return ()
+        return (self._value(on_page.value, on_page.confidence, on_page.start, on_page.end, "title page"),)
+
+    def _value(
+        self,
+        text: str,
+        confidence: float,
+        start: int,
+        end: int,
+        source: Source,
+        aliases: tuple[str, ...] = (),
+        mentions: int | None = None,
+    ) -> FactValue:
+        return FactValue(text, confidence, True, self._evidence(start, end), source, aliases, mentions)
+
+    def _evidence(self, start: int, end: int) -> Evidence:
+        passages = self._index.passages
+        passage = next((one for one in passages if one.start <= start < one.end), None) or Passage(
+            0, start, end
+        )
+        return cite(self._index, passage, start, end, self._limit)
+
+
+@cache
+def _adapter() -> TypeAdapter[Facts]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Facts)

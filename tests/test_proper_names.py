@@ -1,0 +1,71 @@
+"""Proper names by their capitals: whose they are, which are one person's, and what is a place."""
+
+from __future__ import annotations
+
+import pytest
+
+from text.named_entities import Entity, entities
+from text.proper_names import proper_names
+
+STORY = """Conan of the salt marsh came to Vell in the spring. The gate was shut, but Conan climbed. “Who is
+there?” asked Mrs. Darrow from her window in Vell, and Conan said that it was Conan. Her husband, Mr. Darrow,
+laughed at Conan, for Mr. Darrow had seen worse. They had a niece whom everyone called Pim. “Come in, Pim,”
+said Mrs. Darrow. When old Aldous Darrow died at Quill, Pim went to Quill and came back to Vell. People said
+that Aldous Darrow, who lived in Quill, had loved Pim. She told Conan so. Then Mrs. Darrow wept.
+
+The Romans came in the autumn; the Romans took the salt. Conan drove the Romans from Vell.
+"""
+
+
+def found(text: str) -> dict[str, Entity]:
+    return {one.name: one for one in entities(text, proper_names(text))}
+
+
+def test_a_strange_name_is_counted_wherever_it_stands() -> None:
+    conan = found(STORY)["Conan"]
+    assert conan.is_person
+    assert len(conan.places) == STORY.count("Conan")
+    assert {STORY[start:end] for start, end in conan.places} == {"Conan"}
+
+
+def test_what_is_said_to_be_in_or_at_is_a_place_and_nobody() -> None:
+    named = found(STORY)
+    for name in ("Vell", "Quill"):
+        assert named[name].is_place
+        assert not named[name].is_person
+
+
+def test_husband_and_wife_are_two_persons() -> None:
+    named = found(STORY)
+    assert len(named["Mrs. Darrow"].places) == STORY.count("Mrs. Darrow")
+    [husband] = [one for one in named.values() if "Mr. Darrow" in (one.name, *one.aliases)]
+    assert husband is not named["Mrs. Darrow"]
+    assert husband.is_person
+
+
+def test_title_surname_and_full_name_are_one_person() -> None:
+    text = (
+        "They saw Fitzwilliam Darcy, and Mr. Darcy bowed. He said that Darcy was tired. “Well, Darcy,” said "
+        "she. At last came Fitzwilliam Darcy alone, and she told Fitzwilliam so."
+    )
+    [darcy] = [one for one in found(text).values() if one.is_person]
+    assert darcy.name == "Fitzwilliam Darcy"
+    assert set(darcy.aliases) == {"Mr. Darcy", "Darcy", "Fitzwilliam"}
+    assert len(darcy.places) == 6
+
+
+def test_the_speakers_of_a_play_are_counted_and_shortened_names_made_whole() -> None:
+    lines = "".join(f"AMO. The {i}th word, sir.\n\nHEDON. No.\n\n" for i in range(6))
+    text = f"{lines}Here comes Amorphus, said one, and Amorphus bowed to Hedon and Hedon to Amorphus.\n"
+    persons = {name: len(one.places) for name, one in found(text).items() if one.is_person}
+    assert persons == {"Amorphus": 9, "Hedon": 8}
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3\n", "ALL CAPITALS HERE.\n", "nothing at all, no names. None!\n"])
+def test_a_text_without_names_has_none(text: str) -> None:
+    assert proper_names(text) == []
+
+
+def test_every_mention_spells_its_words() -> None:
+    for one in proper_names(STORY):
+        assert all(word in STORY[one.start : one.end] for word in one.words)
