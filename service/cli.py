@@ -16,8 +16,8 @@ import typer
 from indexing.errors import is_full
 from service.commands import (
     assistant,
-    book_facts,
     demo,
+    facts,
     index,
     keys,
     library,
@@ -143,7 +143,7 @@ for _command in (
     _of_one_question(overviews.characters),
     _of_one_question(overviews.who),
     _of_one_question(overviews.recap),
-    _of_one_question(book_facts.facts),
+    _of_one_question(facts.facts),
     listing.readers,
     listing.retrievers,
     serving.serve,

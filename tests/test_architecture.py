@@ -61,7 +61,7 @@ SHARED_NAMES = {
     "wikireading": "the data set: its benchmark, and what is read, made and counted of it",
     "worlds": "the simulated worlds, and the command that writes their stories",
     "natural": "the questions, and the command that asks them",
-    "facts": "what a book says, and the sentences that bAbI's readers infer from: the field's word for both",
+    "facts": "what a book says, what scores it, and the sentences that bAbI's readers infer from",
     "unanswerable": "questions that have no answer: to learn from, to be scored on, and their command",
 }
 # An objective is called as the model that it trains, a corpus as the benchmark that it is cut from.

@@ -163,6 +163,17 @@ def test_without_the_model_for_names_the_page_says_so(page: Any) -> None:
     expect(page.locator("#people [role=status]")).to_contain_text("cannot find names")
 
 
+def test_facts_are_shown_and_each_opens_the_book_where_it_says_so(page: Any, url: str) -> None:
+    opened(page, "facts")
+    told = httpx.get(f"{url}/books/ferry/facts").json()
+    said = [one for fact in told["facts"] for one in fact["values"] if one["answerable"]]
+    assert page.locator("#facts dd").all_text_contents() == [one["text"].replace("\n", " ") for one in said]
+    expect(page.locator("#facts p")).to_have_text(f"Not said: {', '.join(told['not_said'])}.")
+    [aldith] = [one["evidence"] for one in said if one["text"] == "Aldith Sarn"]
+    page.locator("#facts dd button", has_text="Aldith Sarn").first.click()
+    expect(page.locator("#pages .sentence").first).to_have_attribute("data-start", str(aldith["start"]))
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", browsing.WIDTHS)
 def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
@@ -173,6 +184,8 @@ def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
         page.locator(".who").first.click()
         page.locator(".told blockquote").first.wait_for()
         browsing.check(page, "people")
+        opened(page, "facts")
+        browsing.check(page, "facts")
         page.locator('[aria-controls="recap"]').click()
         page.locator("#recap blockquote").first.wait_for()
         browsing.check(page, "recap")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
+from evaluation.commands.facts import facts
 from evaluation.commands.natural import natural
 from evaluation.commands.unanswerable import unanswerable
 from readers import DEFAULT_READER, READERS, kind_of, spec_of
@@ -172,6 +173,7 @@ def _command(spec: BenchmarkSpec) -> Callable[..., None]:
 
 for _name, _spec in BENCHMARKS.items():
     app.command(_name, help=_spec.does)(_command(_spec))
+app.command("facts")(facts)
 app.command("natural")(natural)
 app.command("unanswerable")(unanswerable)
 

@@ -1,0 +1,78 @@
+"""``storyqa evaluate facts``: author, year, place and main characters of whole books."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from readers import DEFAULT_READER
+from retrieval import DEFAULT_RETRIEVER
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def facts(
+    context: typer.Context,
+    data: Annotated[
+        Path, typer.Option("--data", help="The list of facts, book_facts.csv, or the folder that holds it.")
+    ],
+    stories: Annotated[
+        Path, typer.Option("--stories", help="The folder of NarrativeQA, with its full stories.")
+    ],
+    extractor: Annotated[
+        str | None,
+        typer.Option("--extractor", help="As for storyqa facts: rnn-labeler:DIR.", show_default=False),
+    ] = None,
+    reader: Annotated[str, typer.Option("--reader", help="As for the benchmarks.")] = DEFAULT_READER,
+    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmarks.")] = DEFAULT_RETRIEVER,
+    limit: Annotated[int | None, typer.Option("--limit", help="The first so many books only.", min=1)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A file for the facts of every book, as JSON.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+) -> None:
+    """Tell the facts of whole books, and score them by a list of what is known of these."""
+    from evaluation.book_facts import describe, measure
+    from terminal.output import console, print_json
+    from terminal.progress import ProgressBars
+
+    configuration = context.obj()
+    with ProgressBars() as progress:
+        scored = measure(
+            data,
+            stories,
+            configuration,
+            store or configuration.cache / "evaluation",
+            (retriever, reader, extractor),
+            limit,
+            progress,
+        )
+    result = {"reader": reader, "retriever": retriever, "extractor": extractor, **describe(scored)}
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(result)
+    else:
+        _print(result, console())
+
+
+def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"facts of {result['books']} books", title_justify="left")
+    for heading in ("", "ours", "counting capitals"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name in ("author", "year", "place"):
+        table.add_row(name, f"{result[name]['right']} of {result[name]['known']}", "")
+    for name, row in (("names", "the summary's three first names"), ("first", "its first name first")):
+        table.add_row(row, f"{result[name]:.3f}", f"{result[f'baseline_{name}']:.3f}")
+    out.print(table)
