@@ -6,6 +6,7 @@ sentence that it rests on is about a marriage and about them.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +17,16 @@ from answering.book_qa import BookQA
 from answering.citing import CitedAnswer, Evidence, cite
 from answering.fact_questions import FactQuestion, is_kind, is_trade
 from answering.main_characters import Cast, words_in
+from answering.quotes import story_text
+from answering.relation_patterns import STATED, stated
 from indexing.book import Passage
 from indexing.index import BookIndex
 from readers.reading import Answer, Reader, Reading
 from text.equal_answers import answer_key
 from text.named_entities import Entity
 
-Source = Literal["title page", "file", "names", "answer", "extractor"]
-"""What says a value: the title page, the file it was read from, counted names, a reader, an extractor."""
+Source = Literal["title page", "file", "names", "statement", "answer", "extractor"]
+"""What says a value: title page, file, counted names, a statement in so many words, reader or extractor."""
 
 _CANDIDATES = 5  # of each reader
 _SURE = 0.35  # the least confidence of what is said of somebody: readers take others for them
@@ -75,10 +78,29 @@ def asked_values(
     ]
     cited = qa.answer_many(asks)
     extracted = _extracted(index, limit, asked, cited, readers.extractor)
+    text = story_text(index, limit)
     return [
-        _chosen(one, [*_of_reader(answer), *others], cast)
+        _chosen(one, [*_stated(index, limit, text, one, cast), *_of_reader(answer), *others], cast)
         for one, answer, others in zip(asked, cited, extracted, strict=True)
     ]
+
+
+def _stated(index: BookIndex, limit: int, text: str, asked: FactQuestion, cast: Cast) -> Iterator[FactValue]:
+    """What is stated of somebody."""
+    if asked.of is None:
+        return
+    person = cast.person(asked.of)
+    if person is None:
+        return
+    for start, end in stated(text, asked.name, cast.own_names(person), person.places):
+        # "When Ines married": a sentence's first word is no part of the name.
+        while asked.wanted == "person" and cast.person_in(text[start:end]) is None:
+            space = re.compile(r"\s+").search(text, start, end)
+            if space is None:
+                break
+            start = space.end()
+        evidence = cite(index, passage_at(index, start, end), start, end, limit)
+        yield FactValue(" ".join(text[start:end].split()), STATED, True, evidence, "statement")
 
 
 def _of_reader(cited: CitedAnswer) -> Iterator[FactValue]:
@@ -178,3 +200,10 @@ def _is_near(wanted: re.Pattern[str], sentence: str, start: int, end: int) -> bo
         match.start() <= end + _BESIDE and match.end() >= start - _BESIDE
         for match in wanted.finditer(sentence)
     )
+
+
+def passage_at(index: BookIndex, start: int, end: int) -> Passage:
+    """The passage that a place is in, or begins in; of what is left out of search, the place itself."""
+    passages = index.passages
+    last = bisect.bisect_right(passages, start, key=lambda one: one.start) - 1
+    return passages[last] if last >= 0 and start < passages[last].end else Passage(0, start, end)

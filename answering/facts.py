@@ -18,11 +18,10 @@ from answering.ask import BadRequest, check_question
 from answering.book_qa import BookQA
 from answering.citing import Evidence, cite
 from answering.fact_questions import CHARACTER_PROPERTIES, FactQuestion, book_question, character_question
-from answering.fact_values import FactValue, Readers, Source, asked_values
+from answering.fact_values import FactValue, Readers, Source, asked_values, passage_at
 from answering.main_characters import Cast
 from answering.quotes import chapters_until, story_text
 from answering.title_page import Stated, TitlePage
-from indexing.book import Passage
 from indexing.index import BookIndex
 from indexing.kept_rows import FORM, kept, read_rows
 from readers import READERS, open_reader
@@ -32,7 +31,7 @@ from retrieval.hits import Readable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 1  # of how facts are found: others are kept apart
+VERSION = 2  # of how facts are found: others are kept apart
 EXTRACTOR = "rnn-labeler"
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
@@ -241,11 +240,7 @@ class _Teller:
         return FactValue(text, confidence, True, self._evidence(start, end), source, aliases, mentions)
 
     def _evidence(self, start: int, end: int) -> Evidence:
-        passages = self._index.passages
-        passage = next((one for one in passages if one.start <= start < one.end), None) or Passage(
-            0, start, end
-        )
-        return cite(self._index, passage, start, end, self._limit)
+        return cite(self._index, passage_at(self._index, start, end), start, end, self._limit)
 
 
 @cache

@@ -65,6 +65,11 @@ class Cast:
         shared = {word for one in self.persons if one is not person for word in _words_of(one)}
         return _words_of(person) - shared or _words_of(person)
 
+    def own_names(self, person: Entity) -> list[str]:
+        """The names of somebody that have a word which is in nobody else's."""
+        own = self.own_words(person)
+        return [name for name in (person.name, *person.aliases) if words_in(name) & own]
+
     def _is_in_title(self, name: str) -> bool:
         return f" {' '.join(words(name))} " in self._title
 

@@ -88,7 +88,7 @@ class FactValueOut(BaseModel):
     confidence: float
     answerable: bool = Field(description="Whether it is taken for one; false for the best guess.")
     evidence: EvidenceOut | None = Field(description="Null where the book's file states it alone.")
-    source: str = Field(description="`title page`, `file`, `names`, `answer` or `extractor`.")
+    source: str = Field(description="`title page`, `file`, `names`, `statement`, `answer` or `extractor`.")
     aliases: list[str] = Field(description="Of a character, other names, the most frequent first.")
     mentions: int | None = Field(description="Of a character or a place, how many places name it.")
 

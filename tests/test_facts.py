@@ -89,6 +89,9 @@ def test_all_facts_are_told_with_their_places_in_the_books_own_text(http: httpx.
     assert found["narrative location"][0] == "Vell"
     assert set(found["main characters"]) == {"Lisbet Corrow", "Mr. Thorne", "Gallus"}
     assert {f"{name} of Gallus" for name in ("occupation", "spouse", "parents", "residence")} <= set(found)
+    assert found["occupation of Gallus"] == ["baker"]
+    assert found["spouse of Gallus"] == ["Lisbet"]
+    assert found["spouse of Lisbet Corrow"] == ["Gallus"]
     places = [one["evidence"] for fact in told["facts"] for one in fact["values"] if one["evidence"]]
     assert places
     for place in places:
