@@ -156,7 +156,8 @@ def _chosen(asked: FactQuestion, found: Sequence[FactValue], cast: Cast) -> tupl
         fit = _fit(asked, one, person, cast)
         if fit is None:
             continue
-        key = answer_key(fit.text)
+        named = cast.person_in(fit.text) if asked.wanted == "person" else None
+        key = answer_key(fit.text) if named is None else named.name
         other = values.get(key)
         if other is not None:  # found in two ways, it is surer than in either
             both = 1 - (1 - fit.confidence) * (1 - other.confidence)
