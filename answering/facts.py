@@ -31,7 +31,7 @@ from retrieval.hits import Readable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 2  # of how facts are found: others are kept apart
+VERSION = 3  # of how facts are found: others are kept apart
 EXTRACTOR = "rnn-labeler"
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200

@@ -35,18 +35,16 @@ class Cast:
         return sorted(often, key=self._spread, reverse=True)
 
     def settings(self) -> list[tuple[Entity, float]]:
-        """Where it takes place: the places where most is said to be, with their share of all that is.
+        """Where it takes place: the places that are named throughout, with their share of all places.
 
         Of the title's that is twice as likely.
         """
         weights = [
-            one.local * len(one.places) * (_TITLE if self._is_in_title(one.name) else 1)
-            for one in self.places
+            self._spread(one)[0] * (_TITLE if self._is_in_title(one.name) else 1) for one in self.places
         ]
         found = zip(self.places, weights, strict=True)
-        return sorted(
-            ((one, weight / sum(weights)) for one, weight in found if weight), key=lambda one: -one[1]
-        )[:_PLACES]
+        shares = [(one, weight / sum(weights)) for one, weight in found]
+        return sorted(shares, key=lambda one: (-one[1], -len(one[0].places)))[:_PLACES]
 
     def person(self, name: str) -> Entity | None:
         """Whom a name is of, or part of, the most frequent of several."""

@@ -53,7 +53,7 @@ _GENRE = re.compile(
 _TITLE_PAGE = 1000  # characters in which a subtitle stands
 _LONGEST_SUBTITLE = 200
 _CONTENTS = re.compile(
-    r"[_\s]*(?:the )?(?:table of )?contents|to\b|preface|introduct|persons|characters|dramatis", re.I
+    r"[_\s]*(?:the )?(?:table of )?(?:contents|to\b|preface|introduct|persons|characters|dramatis)", re.I
 )
 _OTHER_BOOKS = re.compile(r"[\[_\s]*(?:author|illustrat|transcrib|note)", re.I)
 _ACT = re.compile(r"\s*(?:the )?(?:first )?act\b", re.I)
@@ -91,6 +91,7 @@ class TitlePage:
     def title(self) -> Stated | None:
         """What stands first, where it is short, and above the author or in capitals."""
         by = _BY.search(self._text, 0, self._end)
+        author = self.author()
         for start, end in self._paragraphs():
             line = self._text[start:end]
             if line.startswith(("[", "*", "+", "|", "Transcriber")):
@@ -100,7 +101,8 @@ class TitlePage:
             if end - start > _LONGEST_TITLE:  # with a subtitle
                 end = start + len(self._text[start:end].split("\n", 1)[0])
             title = " ".join(self._text[start:end].split()).strip(" _*.,:;")
-            if not title or len(title) > _LONGEST_TITLE or not (by or title.isupper()):
+            below = author is not None and author.start > end
+            if not title or len(title) > _LONGEST_TITLE or not (by or below or title.isupper()):
                 return None
             return Stated(in_normal_case(title), start, end, 0.8)
         return None
