@@ -60,7 +60,8 @@ class Book:
     ``source`` is where it was read from (a path, an address or ``gutenberg:ID``), ``author``
     who its file says wrote it, ``language`` which one it says it is in (BCP 47), ``pages`` those of a file
     that has pages. ``left_out`` is what can be read but is not searched, in order. ``cover`` is the file of
-    the picture on its cover.
+    the picture on its cover. ``source_key`` is a hash of what it was read from, and of how: see
+    ``indexing.formats.read.source_key``.
     """
 
     id: str
@@ -73,3 +74,4 @@ class Book:
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     cover: bytes | None = field(default=None, repr=False)
+    source_key: str | None = field(default=None, repr=False, compare=False)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
-from indexing.errors import IndexMismatch, UnknownBook, is_full
-from indexing.manifest import BuildSettings, Manifest, content_key
+from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook, is_full
+from indexing.manifest import WINDOW_STEP, WINDOW_WORDS, BuildSettings, Manifest, content_key
 from indexing.store_protocol import Store
 from indexing.write import write_build
 from text.errors import StoryQAError
@@ -24,6 +24,7 @@ __all__ = [
     "Progress",
     "build_book",
     "failed",
+    "indexed_before",
     "resolved",
     "up_to_date",
 ]
@@ -37,10 +38,16 @@ class IdTaken(StoryQAError):
 
 @dataclass(frozen=True, slots=True)
 class BookTask:
-    """A book to index: its name in messages, and a function that reads it (called in the calling process)."""
+    """A book to index: its name in messages, and a function that reads it (called in the calling process).
+
+    Where ``id`` and ``source_key`` are known, a book that is indexed already need not be read to be passed
+    over. ``source_key`` gives that of the book that ``load`` would make.
+    """
 
     name: str
     load: Callable[[], Book]
+    id: str | None = None
+    source_key: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +62,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task; ``manifest`` is None, and ``message`` says why, exactly when it failed."""
+    """The result of a task; ``manifest`` is None, and ``message`` says why, exactly when it failed.
+
+    ``transient`` where that lies in the store or a disk, and not in the book: the same again may succeed.
+    """
 
     name: str
     id: str | None
     status: Literal["built", "skipped", "failed"]
     manifest: Manifest | None = None
     message: str = ""
+    transient: bool = False
 
 
 def build_book(
@@ -107,7 +118,8 @@ def failed(task: BookTask, id: str | None, error: BaseException) -> Outcome:
     else:
         log.error("indexing %s failed", task.name, exc_info=error)
         message = f"{type(error).__name__}: {error}"
-    return Outcome(task.name, id, "failed", message=message)
+    transient = is_full(error) or isinstance(error, (DiskFull, StoreUnreachable))
+    return Outcome(task.name, id or task.id, "failed", message=message, transient=transient)
 
 
 def resolved(settings: BuildSettings) -> BuildSettings:
@@ -117,8 +129,30 @@ def resolved(settings: BuildSettings) -> BuildSettings:
     return replace(settings, encoder=str(Path(settings.encoder).resolve()))
 
 
+def indexed_before(task: BookTask, settings: BuildSettings, store: Store) -> Manifest | None:
+    """The manifest of the current build of the task's book, where it is known without reading the book.
+
+    ``settings`` are ``resolved``. None says nothing: then the book has to be read.
+    """
+    if task.id is None or task.source_key is None or not store.holds(task.id):
+        return None
+    try:
+        manifest = store.checked_manifest(task.id)
+    except (UnknownBook, IndexMismatch):
+        return None
+    same = (
+        (manifest.window_words, manifest.window_step) == (WINDOW_WORDS, WINDOW_STEP)
+        and manifest.settings == settings
+        and manifest.source_key == task.source_key()
+        and manifest.encoder_hash == load_encoder(settings.encoder).hash
+    )
+    return manifest if same else None
+
+
 def up_to_date(book: Book, key: str, store: Store) -> Manifest | None:
     """The manifest of the current build when it need not be replaced; raises IdTaken when it must not be."""
+    if not store.holds(book.id):
+        return None  # before the store looks through all others for an id that is near
     try:
         manifest = store.open(book.id).manifest
     except (UnknownBook, IndexMismatch):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from encoders.bi_encoder import load_encoder
+from encoders.errors import ModelError
 from indexing.book import Book
 from indexing.build import (
     BookTask,
@@ -16,10 +17,11 @@ from indexing.build import (
     Progress,
     build_book,
     failed,
+    indexed_before,
     resolved,
     up_to_date,
 )
-from indexing.manifest import content_key
+from indexing.manifest import Manifest, content_key
 from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
@@ -31,6 +33,7 @@ def build_many(
     workers: int | None = None,
     force: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    sweep: bool = True,
 ) -> Iterator[Outcome]:
     """Index many books, ``workers`` at a time; the outcome of each as soon as it is known.
 
@@ -38,6 +41,8 @@ def build_many(
     killing the process, loses the books in hand at most, and the same call again goes on from there.
     A task that fails does not stop the others. By default there are as many workers as processor
     cores or tasks, whichever are fewer; with one worker, all cores work on one book in this process.
+    What killed processes left anywhere in the store is deleted first, unless other machines write to its
+    folder as well and ``sweep`` is False: their locks may not be seen here.
     """
     tasks = list(tasks)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -46,7 +51,8 @@ def build_many(
     if workers < 1:
         raise StoryQAError(f"{workers} workers; wanted 1 or more")
     settings = resolved(settings)
-    store.sweep()
+    if sweep:
+        store.sweep()
     todo = _unbuilt(tasks, settings, store, force)
     if workers == 1:
         yield from _one_by_one(todo, settings, store, force, on_progress)
@@ -60,6 +66,15 @@ def build_many(
             pool.stop()
 
 
+def build_one(task: BookTask, settings: BuildSettings, store: Store, force: bool = False) -> Outcome:
+    """The outcome of one task, in this process: what every executor has done with each book.
+
+    ``settings`` are ``resolved``. Raises ModelError where the encoder cannot be loaded.
+    """
+    [outcome] = _one_by_one(_unbuilt([task], settings, store, force), settings, store, force, None)
+    return outcome
+
+
 def _unbuilt(
     tasks: Iterable[BookTask], settings: BuildSettings, store: Store, force: bool
 ) -> Iterator[Outcome | tuple[BookTask, Book]]:
@@ -67,24 +82,28 @@ def _unbuilt(
     taken: dict[str, str] = {}
     for task in tasks:
         try:
-            book = task.load()
+            found = (None if force else indexed_before(task, settings, store)) or task.load()
+        except ModelError:
+            raise
         except Exception as error:
             yield failed(task, None, error)
             continue
         encoder_hash = load_encoder(settings.encoder).hash  # not before: what cannot be read is told at once
-        id = book.id
         try:
-            if id in taken:
+            if found.id in taken:
                 raise IdTaken(
-                    f"the id {id!r} of {book.source} already stands for {taken[id]}; "
+                    f"the id {found.id!r} of {found.source} already stands for {taken[found.id]}; "
                     "index it by itself and give it another with --id"
                 )
-            taken[id] = book.source
-            kept = None if force else up_to_date(book, content_key(book, settings, encoder_hash), store)
+            taken[found.id] = found.source
+            if isinstance(found, Manifest):
+                yield Outcome(task.name, found.id, "skipped", found)
+                continue
+            kept = None if force else up_to_date(found, content_key(found, settings, encoder_hash), store)
         except Exception as error:
-            yield failed(task, id, error)
+            yield failed(task, found.id, error)
             continue
-        yield (task, book) if kept is None else Outcome(task.name, id, "skipped", kept)
+        yield (task, found) if kept is None else Outcome(task.name, found.id, "skipped", kept)
 
 
 def _one_by_one(

@@ -68,7 +68,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything about a build but its arrays; ``key`` is the content hash that ``content_key`` gives."""
+    """Everything about a build but its arrays; ``key`` is the content hash that ``content_key`` gives.
+
+    ``source_key`` is the book's, None in builds of before there was one.
+    """
 
     id: str
     title: str
@@ -89,6 +92,7 @@ class Manifest:
     pages: tuple[Page, ...] = ()
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
+    source_key: str | None = None
 
     @property
     def version(self) -> str:

@@ -51,6 +51,10 @@ class IndexStore(Store):
                 found[id] = file.read().decode().strip()
         return found
 
+    def holds(self, id: str) -> bool:
+        """See ``Store.holds``."""
+        return is_id(id) and _is_there(self._pointer(id))
+
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
 

@@ -91,6 +91,10 @@ class Store(Protocol):
         """What a list says of each book, and what is wrong with those of which nothing can be said."""
         ...
 
+    def holds(self, id: str) -> bool:
+        """Whether the book has a current build; that takes no longer where there are many others."""
+        ...
+
     def current(self, id: str) -> str:
         """The name of the build that serves now: another one whenever the book was indexed anew.
 
@@ -157,6 +161,13 @@ class Store(Protocol):
     def manifest(self, id: str) -> Manifest:
         """What the book's current index says about itself; raises as ``open`` does."""
         return self._read(id, lambda directory: read_manifest(directory, id))
+
+    def checked_manifest(self, id: str) -> Manifest:
+        """As ``manifest`` gives it, once the files are found to be what it says, unless they lie elsewhere.
+
+        Raises as ``open`` does.
+        """
+        return self.open(id).manifest
 
     def copy_out(self, id: str, into: Path) -> Manifest:
         """Write the files of the book's current index into an empty folder, checked and flushed.

@@ -96,6 +96,7 @@ def write_build(
         pages=book.pages,
         language=book.language,
         left_out=book.left_out,
+        source_key=book.source_key,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,11 +15,14 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from indexing.store import IndexStore
+from service.cli import run
 from service.observing.metrics import Metrics
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+INDEXING = DEPLOY / "indexing"
 
 
 def documents(file: Path) -> list[dict[str, Any]]:
@@ -58,7 +62,7 @@ def test_the_compose_file_fits_the_compose_specification() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", [*MANIFESTS, INDEXING / "job.yaml"], ids=lambda file: file.name)
 def test_every_manifest_fits_the_schema_of_its_kind(file: Path) -> None:
     validate = pytest.importorskip("kubernetes_validate")
     for manifest in documents(file):
@@ -83,6 +87,66 @@ def test_pods_are_ready_only_when_warm_and_run_with_bounds_and_without_rights() 
         assert container["resources"]["limits"]["memory"]
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         assert spec["securityContext"]["runAsNonRoot"] is True
+
+
+def a_list(folder: Path) -> Path:
+    """A list of six books and one that is not there."""
+    names = [f"tale-{number}" for number in range(6)]
+    for name in names:
+        (folder / f"{name}.txt").write_text(f"The tale of {name}, who rowed to the ferry and back.")
+    (folder / "books.csv").write_text(
+        "\n".join(["path", *(f"{name}.txt" for name in [*names, "none"])]) + "\n"
+    )
+    return folder / "books.csv"
+
+
+def test_the_parts_of_the_kubernetes_job_put_every_book_into_the_store(
+    tmp_path: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_list(tmp_path)
+    monkeypatch.setenv("STORYQA_STORE", str(tmp_path / "store"))
+    [job] = documents(INDEXING / "job.yaml")
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    assert f"$(JOB_COMPLETION_INDEX)/{job['spec']['completions']}" in container["args"]
+    codes = []
+    for index in range(3):
+        moved = {"/data": str(tmp_path), "$(JOB_COMPLETION_INDEX)": str(index), "/100": "/3"}
+        arguments = container["args"]
+        for before, after in moved.items():
+            arguments = [one.replace(before, after) for one in arguments]
+        assert arguments[6] == "2"
+        codes.append(run([*arguments[:6], "1", *arguments[7:], "--encoder", str(tiny_bert)]))
+    assert IndexStore(tmp_path / "store").ids() == [f"tale-{number}" for number in range(6)]
+    [bad] = job["spec"]["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"]
+    assert sorted(codes) == [0, 0, bad]
+    assert len(list((tmp_path / "reports").iterdir())) == 3
+
+
+@pytest.mark.processes
+def test_the_parts_of_the_slurm_array_put_every_book_into_the_store(tmp_path: Path, tiny_bert: Path) -> None:
+    script = INDEXING / "slurm.sh"
+    options = dict(re.findall(r"^#SBATCH --([a-z-]+)(?:=(.*))?$", script.read_text("utf-8"), re.MULTILINE))
+    assert options["array"] == "0-99"
+    assert "SHARDS:-100" in script.read_text("utf-8")
+    command = tmp_path / "storyqa"
+    code = f"import sys; from service.cli import main; sys.argv += ['--encoder', {str(tiny_bert)!r}]; main()"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
+    command.chmod(0o755)
+    codes = []
+    for index in range(2):
+        environment = os.environ | {
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "STORYQA_STORE": str(tmp_path / "store"),
+            "MANIFEST": str(a_list(tmp_path)),
+            "SHARDS": "2",
+            "SLURM_ARRAY_TASK_ID": str(index),
+            "SLURM_CPUS_PER_TASK": "1",
+        }
+        codes.append(subprocess.run(["bash", script], env=environment, cwd=tmp_path).returncode)
+    assert sorted(codes) == [0, 3]
+    assert IndexStore(tmp_path / "store").ids() == [f"tale-{number}" for number in range(6)]
+    assert sorted(one.name for one in (tmp_path / "reports").iterdir()) == ["0.jsonl", "1.jsonl"]
 
 
 def dockerfile() -> list[dict[str, str]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from indexing.book import Book, LeftOut, Page
 from indexing.chapters.outline import find_chapters
@@ -28,6 +31,7 @@ from indexing.formats.pictures import is_cover
 from indexing.formats.plain_text import decode, normalise
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
+from indexing.sources.fetch import Fetched
 from indexing.sources.locate import Source
 
 _LONGEST_TITLE = 300  # characters
@@ -44,6 +48,7 @@ def read_book(
     ``SourceError`` for what cannot be fetched or is no book, ``BadId`` for an id that is no slug.
     """
     id = check_id(source.suggested_id if id is None else id)
+    given_title = title
     fetched = source.fetch()
     data = fetched.data
     media = media_of(source.name, data, fetched.content_type)
@@ -91,7 +96,39 @@ def read_book(
         stated_language(document.language or gutenberg.stated_language(text)),
         left_out(aside, len(body)),
         document.cover if is_cover(document.cover) else None,
+        _source_key(source, fetched, given_title, everything),
     )
+
+
+def source_key(source: Source, title: str | None = None, everything: bool = False) -> str:
+    """SHA-256 of all that ``read_book`` makes a book of: equal ones mean that it would make the same.
+
+    That is the file, its name without the folders, what else ``read_book`` is given, and our code that reads
+    files. Raises ``SourceError`` for what cannot be fetched.
+    """
+    return _source_key(source, source.fetch(), title, everything)
+
+
+def _source_key(source: Source, fetched: Fetched, title: str | None, everything: bool) -> str:
+    read_from = {
+        "data": hashlib.sha256(fetched.data).hexdigest(),
+        "content_type": fetched.content_type,
+        "name": PurePath(source.name.rstrip("/")).name,
+        "title": title,
+        "everything": everything,
+        "code": _reading_code(),
+    }
+    return hashlib.sha256(json.dumps(read_from, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _reading_code() -> str:
+    digest = hashlib.sha256()
+    indexing = Path(__file__).parents[1]
+    for folder in (indexing / "formats", indexing / "chapters", indexing.parent / "text"):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document:

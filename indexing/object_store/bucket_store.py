@@ -9,6 +9,7 @@ is a publication's own, so that what no pointer names will never be named again,
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from indexing.card import BookCard
 from indexing.errors import IndexMismatch
 from indexing.ids import check_id, is_id
 from indexing.locking import locked
-from indexing.manifest import MANIFEST, parsed_manifest
+from indexing.manifest import MANIFEST, Manifest, parsed_manifest
 from indexing.object_store.bucket import Bucket, Patience
 from indexing.object_store.build_cache import BuildCache
 from indexing.object_store.catalogue import MANY_CHANGES, Catalogue
@@ -75,6 +76,10 @@ class BucketStore(Store):
         """See ``Store.cards``; damage is found by ``verify`` alone."""
         return self.catalogue.cards(), []
 
+    def holds(self, id: str) -> bool:
+        """See ``Store.holds``: one request."""
+        return is_id(id) and self.pointers.get(book_key(id)) is not None
+
     def current(self, id: str) -> str:
         """See ``Store.current``."""
         pointer = self.pointers.get(book_key(id)) if is_id(id) else None
@@ -94,6 +99,16 @@ class BucketStore(Store):
         if pointer is None or pointer.build != build:
             raise unreadable(id, "it was replaced while it was opened")
         return self._fetched(id, pointer, MANIFEST)
+
+    def checked_manifest(self, id: str) -> Manifest:
+        """See ``Store.checked_manifest``: two requests, and the build itself is not fetched."""
+        pointer = self.pointers.get(book_key(id)) if is_id(id) else None
+        if pointer is None:
+            raise self._unknown(id)
+        kept = self.bucket.get(pointer.manifest_key)
+        if kept is None or hashlib.sha256(kept.content).hexdigest() != pointer.manifest_sha256:
+            raise unreadable(id, f"{pointer.manifest_key} is missing or damaged")
+        return parsed_manifest(kept.content, pointer.manifest_key, id)
 
     def forget(self, id: str, build: str) -> bool:
         """See ``Store.forget``."""

@@ -74,14 +74,9 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
             )
         mirror = DEFAULT_MIRROR if settings is None else settings.gutenberg_mirror
         fetch = partial(_fetch_gutenberg, int(number), mirror.rstrip("/"), _web(settings, delay_s))
-        yield Source(f"{_GUTENBERG}{number}", f"gutenberg-{number}", fetch)
+        yield Source(f"{_GUTENBERG}{number}", suggested_id(place), fetch)
     elif re.match(r"https?://", place, re.I):
-        try:
-            parts = urlsplit(place)
-        except ValueError as error:
-            raise SourceError(f"{place} is no address ({error}); wanted one such as https://…") from error
-        stem = Path(unquote(parts.path)).stem
-        yield Source(place, slug(stem or parts.netloc), partial(Web.get, _web(settings, delay_s), place))
+        yield Source(place, suggested_id(place), partial(Web.get, _web(settings, delay_s), place))
     elif re.match(r"[a-z][a-z0-9+.-]+://", place, re.I):
         raise SourceError(
             f"{place} cannot be fetched; wanted a path, an http or https address, or gutenberg:ID"
@@ -96,11 +91,27 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
             ) from error
 
 
+def suggested_id(place: str) -> str:
+    """The id of the one book at ``place``, of which nothing is looked at: what its name makes.
+
+    Raises ``SourceError`` for an address that is none.
+    """
+    if place.lower().startswith(_GUTENBERG):
+        return f"gutenberg-{place[len(_GUTENBERG) :].strip()}"
+    if re.match(r"https?://", place, re.I):
+        try:
+            parts = urlsplit(place)
+        except ValueError as error:
+            raise SourceError(f"{place} is no address ({error}); wanted one such as https://…") from error
+        return slug(Path(unquote(parts.path)).stem or parts.netloc)
+    return slug(Path(place).stem)
+
+
 def _find_files(path: Path) -> Iterator[Source]:
     if not path.exists():
         raise SourceError(f"{path} does not exist; wanted a file, a folder, an address or gutenberg:ID")
     if not path.is_dir():
-        yield Source(str(path), slug(path.stem), partial(_read_file, path))
+        yield Source(str(path), suggested_id(str(path)), partial(_read_file, path))
         return
     files = sorted(_walk(path))
     paths = [file for file in files if _is_book(file)]

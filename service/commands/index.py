@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.commands.index_outcomes import Report, line, record, tell_ignored
 from service.commands.options import AsJson, Store
-from terminal.output import counted, print_json, size
+from terminal.output import print_json
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
@@ -17,14 +18,43 @@ if TYPE_CHECKING:
     from indexing.sources.locate import Ignored
     from service.settings import Settings
 
-_MOST_TOLD = 20  # files that were passed over
+_BAD_BOOKS = 3  # the exit code of a list that has some, which trying again does not mend
 
 
 def index(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="PATH...", help="Files, folders, http(s) addresses or gutenberg:ID."),
-    ],
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest",
+            metavar="FILE",
+            help="A list of books instead, .parquet, .csv or .jsonl, with the column path and, where wanted, "
+            "id and title.",
+            show_default=False,
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Only the I-th of N parts of the list, I from 0, wherever it runs: 0/8 to 7/8.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write what is wrong with which books here, a line of JSON each. Exit code 2 says that some "
+            "are; with --manifest it is 3, and any other but 0 means that the same command should run again.",
+            show_default=False,
+        ),
+    ] = None,
     book_id: Annotated[
         str | None,
         typer.Option("--id", help="The book's id; by default made from its name.", show_default=False),
@@ -64,7 +94,8 @@ def index(
 ) -> None:
     """Index books; unchanged ones are skipped, so the same command again goes on where it was stopped."""
     outcomes: list[Outcome] = []
-    jobs: list[BookTask] = []
+    tasks: list[BookTask] = []
+    bad = Report(report)
     try:
         with ProgressBars("looking for books") as bars:
             from indexing.build import BuildSettings
@@ -73,26 +104,36 @@ def index(
 
             settings = load_settings(store)
             build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
-            jobs, ignored = _jobs(paths, book_id, title, everything, settings)
-            _tell_ignored(ignored)
-            bars("books", 0, len(jobs))
+            if manifest is None:
+                tasks, ignored = _tasks(paths or [], shard, book_id, title, everything, settings)
+            else:
+                tasks, ignored = _listed(manifest, shard, paths, book_id, title, everything, settings), []
+            tell_ignored(ignored)
+            bars("books", 0, len(tasks))
 
             def tell(progress: Any) -> None:
                 bars(progress.id, progress.done, progress.total)
 
             index_store = settings.index_store()
-            for outcome in build_many(jobs, build_settings, index_store, workers, force, tell):
+            # Of a list other machines may have other parts in hand, whose locks are not seen here.
+            swept = manifest is None
+            for outcome in build_many(tasks, build_settings, index_store, workers, force, tell, swept):
                 outcomes.append(outcome)
                 bars.remove(outcome.id or outcome.name)
-                bars("books", len(outcomes), len(jobs))
-                if outcome.status == "failed":
-                    print(f"storyqa: {outcome.name}: {outcome.message}", file=sys.stderr, flush=True)
-                elif not as_json:
-                    bars.say(_line(outcome))
+                bars("books", len(outcomes), len(tasks))
+                if outcome.status != "failed":
+                    if not as_json:
+                        bars.say(line(outcome))
+                    continue
+                print(f"storyqa: {outcome.name}: {outcome.message}", file=sys.stderr, flush=True)
+                if manifest is not None and outcome.transient:
+                    print("storyqa: stopped; the same command goes on", file=sys.stderr, flush=True)
+                    raise typer.Exit(1)
+                bad.add(outcome)
     except KeyboardInterrupt:
         kept = sum(1 for outcome in outcomes if outcome.manifest is not None)
         print(
-            f"storyqa: stopped; {kept} of {len(jobs)} books are indexed, and the same command goes on",
+            f"storyqa: stopped; {kept} of {len(tasks)} books are indexed, and the same command goes on",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
@@ -100,70 +141,56 @@ def index(
         passed_over = [
             {"name": one.name, "id": None, "status": "ignored", "message": one.why} for one in ignored
         ]
-        print_json([*map(_record, outcomes), *passed_over])
-    if any(outcome.status == "failed" for outcome in outcomes):
-        raise typer.Exit(2)
+        print_json([*map(record, outcomes), *passed_over])
+    if bad.number:
+        raise typer.Exit(2 if manifest is None else _BAD_BOOKS)
 
 
-def _jobs(
-    paths: list[str], book_id: str | None, title: str | None, everything: bool, settings: Settings
+def _tasks(
+    paths: list[str],
+    shard: str | None,
+    book_id: str | None,
+    title: str | None,
+    everything: bool,
+    settings: Settings,
 ) -> tuple[list[BookTask], list[Ignored]]:
-    """A job per book that the paths lead to, and the files in folders that are none.
+    """A task per book that the paths lead to, and the files in folders that are none.
 
     Raises ``StoryQAError`` where there is no book.
     """
-    from indexing.build import BookTask
-    from indexing.formats.read import read_book
+    from indexing.book_tasks import source_task
     from indexing.sources.locate import find, ignored_files
     from text.errors import StoryQAError
 
+    if not paths:
+        raise StoryQAError("Missing argument PATH...; wanted files, folders or addresses, or --manifest FILE")
+    if shard is not None:
+        raise StoryQAError("--shard parts a list of books; name one with --manifest")
     sources = [source for path in paths for source in find(path, settings)]
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
-    jobs = [
-        BookTask(source.name, partial(read_book, source, book_id, title, everything)) for source in sources
-    ]
-    return jobs, [one for path in paths for one in ignored_files(path)]
+    tasks = [source_task(source, book_id, title, everything) for source in sources]
+    return tasks, [one for path in paths for one in ignored_files(path)]
 
 
-def _tell_ignored(ignored: list[Ignored]) -> None:
-    """Say on standard error which files were passed over, for they may be books."""
-    for one in ignored[:_MOST_TOLD]:
-        print(f"storyqa: {one.name}: {one.why}", file=sys.stderr, flush=True)
-    if len(ignored) > _MOST_TOLD:
-        more = counted(len(ignored) - _MOST_TOLD, "other file")
-        print(f"storyqa: {more} passed over; --json names them all", file=sys.stderr, flush=True)
+def _listed(
+    manifest: Path,
+    shard: str | None,
+    paths: list[str] | None,
+    book_id: str | None,
+    title: str | None,
+    everything: bool,
+    settings: Settings,
+) -> list[BookTask]:
+    """A task per row of the list, or of its part; raises ``StoryQAError`` where the list cannot be read."""
+    from indexing.book_tasks import row_task
+    from indexing.sources.book_list import Shard, read_rows
+    from text.errors import StoryQAError
 
-
-def _line(outcome: Outcome) -> str:
-    """What people read of a book that is in the store now."""
-    manifest = outcome.manifest
-    assert manifest is not None, "only a failed outcome has no manifest"
-    if outcome.status == "skipped":
-        return f"{outcome.id}: unchanged"
-    facts = (
-        counted(manifest.counts.words, "word"),
-        counted(manifest.counts.passages, "passage"),
-        counted(len(manifest.chapters), "chapter"),
-        size(manifest.bytes),
-        f"{manifest.build_seconds:.1f} s",
-    )
-    return f"{outcome.id}: {', '.join(facts)}"
-
-
-def _record(outcome: Outcome) -> dict[str, Any]:
-    """What machines read of any outcome."""
-    record: dict[str, Any] = {"name": outcome.name, "id": outcome.id, "status": outcome.status}
-    if outcome.manifest is None:
-        return record | {"message": outcome.message}
-    manifest = outcome.manifest
-    return record | {
-        "title": manifest.title,
-        "version": manifest.version,
-        "words": manifest.counts.words,
-        "passages": manifest.counts.passages,
-        "chapters": len(manifest.chapters),
-        "bytes": manifest.bytes,
-        "seconds": manifest.build_seconds,
-    }
+    if paths or book_id is not None or title is not None:
+        raise StoryQAError(
+            "--manifest says which books, their ids and titles; leave PATH, --id and --title out"
+        )
+    part = None if shard is None else Shard.parse(shard)
+    return [row_task(row, everything, settings) for row in read_rows(manifest, part)]
