@@ -19,7 +19,8 @@ from evaluation.metrics import meteor
 from evaluation.own_models import OwnModels, is_shipped
 from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
-from evaluation.run import Options, Progress, evaluate
+from evaluation.run import Progress, evaluate
+from evaluation.run_options import Options
 from text.errors import StoryQAError
 
 RESULT = "row.json"

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from answering.open_books import configured_reader
+from evaluation.batch_answering import Answering
 from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.metrics.metric import metrics_named
 from evaluation.predictions import Prediction, PredictionFile
+from evaluation.run_options import Options
 from evaluation.systems import (
     Answered,
     Books,
-    GivenPassages,
-    RetrievedPassages,
-    System,
 )
 from evaluation.versions import code_version, encoder_version, retriever_version
 from readers import spec_of
-from readers.reading import Reader
 from text.errors import StoryQAError
 from text.spans import overlaps
 
@@ -32,30 +28,6 @@ BATCH = 32  # questions: what is known of their passages is kept in memory toget
 ONE_PROCESS_CHARACTERS = 500_000  # starting other processes takes longer than indexing so much text
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is evaluated on which questions; ``mrr`` None ranks where the reader can.
-
-    ``reader_settings`` are by the reader's kind what it is opened with, such as a chat's key.
-    """
-
-    retriever: str
-    reader: str
-    k: int = 5
-    limit: int | None = None
-    seed: int = 0
-    mrr: bool | None = None
-    reader_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise StoryQAError(f"--limit {self.limit}; wanted 1 or more questions")
-
-    def open_reader(self) -> Reader:
-        """The reader, opened once per process; raises as ``readers.open_reader`` does."""
-        return configured_reader(self.reader, self.reader_settings)
 
 
 def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
@@ -91,10 +63,12 @@ def evaluate(
     store: Path,
     force: bool = False,
     progress: Progress | None = None,
+    on_ray: bool = False,
 ) -> tuple[dict[str, Any], list[Prediction]]:
     """The settings and the predictions of a run, which ``out`` keeps and goes on from after a kill.
 
-    Where passages are to be found, the books are indexed in the folder ``store`` first. Raises
+    Where passages are to be found, the books are indexed in the folder ``store`` first. ``on_ray`` the work
+    is done by the Ray cluster that this process is connected to, and figures are the same. Raises
     ``RunMismatch`` where ``out`` holds another run, unless ``force``.
     """
     progress = progress or (lambda what, done, total: None)
@@ -106,15 +80,26 @@ def evaluate(
     if answered:
         log.info("%d questions were answered before; %d remain", len(answered), len(remaining))
     if remaining:
-        system = _system(benchmark, options, settings["ranked"], remaining, store, progress)
+        if benchmark.retrieved:
+            ids = list(dict.fromkeys(question.book for question in remaining))
+            index_books(benchmark.books, ids, store, progress, on_ray)
+        story_answers = benchmark.story_answers() if settings["ranked"] else None
+        answering = Answering(options, store.absolute() if benchmark.retrieved else None, story_answers)
+        # In order, so that questions about one book come together, and batched alike however a run goes on:
+        # numbers may differ in their last digits by what is read together.
+        whole = [questions[first : first + BATCH] for first in range(0, len(questions), BATCH)]
+        left = [[question for question in batch if question.id not in answered] for batch in whole]
+        batches = list(filter(None, left))
         text = lru_cache(maxsize=2)(lambda id: benchmark.books[id]().text)
-        # In order, so that questions about one book come together.
-        for first in range(0, len(remaining), BATCH):
-            batch = remaining[first : first + BATCH]
+        for batch, answers in (
+            answering.on_ray(batches, benchmark.books)
+            if on_ray
+            else ((batch, answering(batch, benchmark.books)) for batch in batches)
+        ):
             file.append(
                 [
                     _prediction(question, answer, text(question.book), benchmark.metrics)
-                    for question, answer in zip(batch, system.answer(batch), strict=True)
+                    for question, answer in zip(batch, answers, strict=True)
                 ]
             )
             progress("answering", len(file.predictions), len(questions))
@@ -122,29 +107,9 @@ def evaluate(
     return settings, sorted(file.predictions, key=lambda one: order[one.id])
 
 
-def _system(
-    benchmark: Benchmark,
-    options: Options,
-    ranked: bool,
-    questions: Sequence[Question],
-    store: Path,
-    progress: Progress,
-) -> System:
-    reader = options.open_reader()
-    story_answers = benchmark.story_answers() if ranked else None
-    if not benchmark.retrieved:
-        return GivenPassages(benchmark.books, options.reader, reader, story_answers)
-    from answering.book_qa import BookQA
-    from indexing.store import IndexStore
-
-    index_books(
-        benchmark.books, list(dict.fromkeys(question.book for question in questions)), store, progress
-    )
-    qa = BookQA(IndexStore(store), settings=options.reader_settings)
-    return RetrievedPassages(qa, options.retriever, options.reader, reader, options.k, story_answers)
-
-
-def index_books(books: Books, ids: Sequence[str], folder: Path, progress: Progress) -> None:
+def index_books(
+    books: Books, ids: Sequence[str], folder: Path, progress: Progress, on_ray: bool = False
+) -> None:
     """Index the books that the store ``folder`` does not have; what is built stays when this is stopped."""
     from indexing.build import BookTask
     from indexing.build_many import build_many
@@ -153,8 +118,15 @@ def index_books(books: Books, ids: Sequence[str], folder: Path, progress: Progre
 
     jobs = [BookTask(id, books[id]) for id in ids]
     progress("indexing", 0, len(jobs))
-    workers = 1 if _fits_one_process(books, ids) else None
-    for number, outcome in enumerate(build_many(jobs, BuildSettings(), IndexStore(folder), workers), 1):
+    index_store, settings = IndexStore(folder), BuildSettings()
+    if on_ray:
+        from indexing.build_on_ray import build_on_ray
+
+        outcomes = build_on_ray(jobs, settings, index_store)
+    else:
+        workers = 1 if _fits_one_process(books, ids) else None
+        outcomes = build_many(jobs, settings, index_store, workers)
+    for number, outcome in enumerate(outcomes, 1):
         if outcome.status == "failed":
             raise StoryQAError(f"{outcome.name} cannot be indexed: {outcome.message}")
         progress("indexing", number, len(jobs))

@@ -18,9 +18,9 @@ import pytest
 from novels import novel
 
 from indexing.book import Book
-from indexing.build import BookTask, BuildSettings
+from indexing.build import BookTask, BuildSettings, failed
 from indexing.build_many import build_one
-from indexing.errors import SourceError
+from indexing.errors import SourceError, StoreUnreachable
 from indexing.sources.book_list import Row, Shard, read_rows
 from indexing.store import IndexStore
 from service.cli import run
@@ -178,7 +178,8 @@ def test_parts_put_all_books_into_the_store_and_the_bad_ones_into_reports(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--shard", "0/2", "book.txt"], "name one with --manifest"),
+        (["--shard", "0/2", "book.txt"], "--shard is for a list of books; name one with --manifest"),
+        (["--ray", "local", "book.txt"], "--ray is for a list of books; name one with --manifest"),
         (["--manifest", "books.csv", "book.txt"], "leave PATH"),
         (["--manifest", "books.csv", "--id", "one"], "leave PATH"),
     ],
@@ -188,6 +189,12 @@ def test_options_that_contradict_each_other_are_refused(
 ) -> None:
     assert run(["index", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_store_that_does_not_answer_is_no_bad_book() -> None:
+    task = BookTask("tale", lambda: novel("tale"))
+    assert failed(task, None, StoreUnreachable("no answer")).transient
+    assert not failed(task, None, SourceError("no book")).transient
 
 
 @pytest.mark.processes

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -25,7 +26,7 @@ from text.errors import StoryQAError
 if TYPE_CHECKING:
     from answering.configuration import Configuration
     from evaluation.benchmarks.benchmark import Benchmark
-    from evaluation.run import Options
+    from evaluation.run_options import Options
 
 app = typer.Typer(
     help="Score the system on a benchmark.",
@@ -113,6 +114,19 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[bool, typer.Option("--force", help="Throw away the run that --out holds, and begin anew.")],
         False,
     ),
+    "ray": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--ray",
+                metavar="ADDRESS",
+                help="Answer on the Ray cluster there: auto, HOST:PORT, or local for one started here; needs "
+                "the extra cluster.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
     "as_json": (Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")], False),
 }
 
@@ -187,6 +201,7 @@ def _evaluate(
     seed: int,
     out: Path | None,
     force: bool,
+    ray: str | None,
     as_json: bool,
     retriever: str = DEFAULT_RETRIEVER,
     k: int = 5,
@@ -198,8 +213,10 @@ def _evaluate(
     from evaluation.heat_maps import write_heat_maps
     from evaluation.plots import plot, plot_choices, plot_confidence
     from evaluation.report import outcome
-    from evaluation.run import Options, evaluate
+    from evaluation.run import evaluate
+    from evaluation.run_options import Options
     from evaluation.tables import print_outcome
+    from indexing.cluster import connected
     from readers.choosing import reader_for
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
@@ -215,7 +232,10 @@ def _evaluate(
     out = out or Path("runs") / _run_name(benchmark, options)
     store = store or configuration.cache / "evaluation"
     with ProgressBars() as progress:
-        settings, predictions = evaluate(benchmark, options, out, store, force, progress)
+        with nullcontext() if ray is None else connected(ray):
+            settings, predictions = evaluate(
+                benchmark, options, out, store, force, progress, on_ray=ray is not None
+            )
         progress("scoring", 0, 1)
         command = shlex.join(["storyqa", *sys.argv[1:]])
         result = outcome(benchmark, predictions, settings, command, configuration.answerable)

@@ -68,8 +68,9 @@ def read_rows(file: Path, shard: Shard | None = None) -> Iterator[Row]:
     ``problem``. Raises ``SourceError`` where the file itself cannot be read or has no column ``path``.
     """
     taken: dict[str, int] = {}
+    folder = file.parent.absolute()  # a machine that goes on with it may be elsewhere
     for number, content in enumerate(_contents(file), 1):
-        row = _row(number, content, file.parent)
+        row = _row(number, content, folder)
         if shard is not None and not shard.holds(row.id or f"row {number}"):
             continue
         if row.id is not None and row.problem is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,6 +56,16 @@ def index(
             show_default=False,
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Index the list on the Ray cluster there: auto, HOST:PORT, or local for one started here; "
+            "needs the extra cluster.",
+            show_default=False,
+        ),
+    ] = None,
     book_id: Annotated[
         str | None,
         typer.Option("--id", help="The book's id; by default made from its name.", show_default=False),
@@ -97,7 +108,7 @@ def index(
     tasks: list[BookTask] = []
     bad = Report(report)
     try:
-        with ProgressBars("looking for books") as bars:
+        with ProgressBars("looking for books") as bars, ExitStack() as resources:
             from indexing.build import BuildSettings
             from indexing.build_many import build_many
             from service.settings import load_settings
@@ -105,7 +116,8 @@ def index(
             settings = load_settings(store)
             build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
             if manifest is None:
-                tasks, ignored = _tasks(paths or [], shard, book_id, title, everything, settings)
+                _refuse_without_list(shard, ray)
+                tasks, ignored = _tasks(paths or [], book_id, title, everything, settings)
             else:
                 tasks, ignored = _listed(manifest, shard, paths, book_id, title, everything, settings), []
             tell_ignored(ignored)
@@ -115,9 +127,17 @@ def index(
                 bars(progress.id, progress.done, progress.total)
 
             index_store = settings.index_store()
-            # Of a list other machines may have other parts in hand, whose locks are not seen here.
-            swept = manifest is None
-            for outcome in build_many(tasks, build_settings, index_store, workers, force, tell, swept):
+            if ray is not None:
+                from indexing.build_on_ray import build_on_ray
+                from indexing.cluster import connected
+
+                resources.enter_context(connected(ray))
+                found = build_on_ray(tasks, build_settings, index_store, workers, force)
+            else:
+                # Of a list other machines may have other parts in hand, whose locks are not seen here.
+                sweep = manifest is None
+                found = build_many(tasks, build_settings, index_store, workers, force, tell, sweep)
+            for outcome in found:
                 outcomes.append(outcome)
                 bars.remove(outcome.id or outcome.name)
                 bars("books", len(outcomes), len(tasks))
@@ -146,9 +166,16 @@ def index(
         raise typer.Exit(2 if manifest is None else _BAD_BOOKS)
 
 
+def _refuse_without_list(shard: str | None, ray: str | None) -> None:
+    from text.errors import StoryQAError
+
+    for option, given in (("--shard", shard), ("--ray", ray)):
+        if given is not None:
+            raise StoryQAError(f"{option} is for a list of books; name one with --manifest")
+
+
 def _tasks(
     paths: list[str],
-    shard: str | None,
     book_id: str | None,
     title: str | None,
     everything: bool,
@@ -164,8 +191,6 @@ def _tasks(
 
     if not paths:
         raise StoryQAError("Missing argument PATH...; wanted files, folders or addresses, or --manifest FILE")
-    if shard is not None:
-        raise StoryQAError("--shard parts a list of books; name one with --manifest")
     sources = [source for path in paths for source in find(path, settings)]
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
