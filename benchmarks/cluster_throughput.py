@@ -1,7 +1,7 @@
 """How fast a list is indexed, and a benchmark answered, by a Ray cluster and by the same command without one.
 
     ray start --head --num-cpus 2
-    python -m benchmarks.cluster_throughput auto --workers 2 --books 6 --words 20000 [--data FAIRYTALEQA --limit 192]
+    python -m benchmarks.cluster_throughput auto --workers 2 --books 6 --words 20000 [--data FAIRYTALEQA]
 
 The two take turns, with as many processes, on books made up from a seed. The cluster is there before: what is
 measured is the whole command, starting of processes and loading of models with it.
