@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from encoders.bi_encoder import load_encoder
+from encoders.bi_encoder import check_encoder
 from encoders.errors import ModelError
 from indexing.build import BookTask, BuildSettings, Outcome, failed, resolved
 from indexing.build_many import build_one
@@ -27,10 +27,10 @@ def build_on_ray(
 
     Tasks are read there: files, the store, the encoder and storyqa itself have to be where they are here. No
     two tasks may be of one id. A book that was published by a process that died before it could say so is
-    ``skipped``. Raises ModelError where the encoder cannot be loaded here.
+    ``skipped``. Raises ModelError where there is no such encoder here.
     """
     settings = resolved(settings)
-    load_encoder(settings.encoder)
+    check_encoder(settings.encoder)
     if isinstance(store.address, Path):
         store = IndexStore(store.address.absolute())
     do = partial(_outcome, settings=settings, store=store, force=force)

@@ -48,7 +48,8 @@ def connected(address: str) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError, OverflowError) as error:
         raise StoryQAError(
             f"no Ray cluster at {address!r} ({str(error).splitlines()[0]}); wanted auto for the one of this "
-            "machine, HOST:PORT of its head, or local to start one here"
+            "machine, HOST:PORT of its head, or local to start one here; where it asks for Ray's token, set "
+            "RAY_AUTH_MODE=token"
         ) from error
     try:
         yield
