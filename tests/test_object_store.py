@@ -17,7 +17,9 @@ import pytest
 from novels import novel
 from object_servers import bucket_store, environment
 
-from indexing.build import BuildSettings, build_book
+from indexing.book import Book
+from indexing.build import BookTask, BuildSettings, build_book
+from indexing.build_many import build_one
 from indexing.errors import IndexMismatch, Overtaken, UnknownBook
 from indexing.manifest import Manifest, read_manifest
 from indexing.object_store.bucket import Bucket, Patience
@@ -295,3 +297,20 @@ def test_no_shelf_that_is_added_to_by_many_at_once_loses_a_book(store: BucketSto
         thread.join()
     assert failures == []
     assert sorted(store.shelves().get("tales").books) == [f"book-{number}" for number in range(4)]
+
+
+def test_a_book_that_is_there_is_known_on_another_machine_without_being_fetched(
+    store: BucketStore, settings: BuildSettings, tmp_path: Path
+) -> None:
+    def must_not_be_read() -> Book:
+        raise AssertionError
+
+    book = replace(NOVEL, source_key="as it was")
+    assert not store.holds(NOVEL.id)
+    assert build_one(BookTask("novel", lambda: book), settings, store).status == "built"
+    other = again(store, tmp_path / "other")
+    assert other.holds(NOVEL.id)
+    task = BookTask("novel", must_not_be_read, NOVEL.id, lambda: "as it was")
+    assert build_one(task, settings, other).status == "skipped"
+    assert not list((tmp_path / "other").rglob(PACK))
+    assert other.checked_manifest(NOVEL.id) == store.manifest(NOVEL.id)
