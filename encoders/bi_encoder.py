@@ -129,15 +129,6 @@ def _trained(name: str, path: Path) -> TransformerEncoder:
     return TransformerEncoder(name, hash, model, load_tokenizer(base), LONGEST)
 
 
-def check_encoder(name: str) -> None:
-    """Raise ModelError where ``load_encoder`` would find nothing to load; what is found is not looked at."""
-    if name not in NAMES and not Path(name).is_dir():
-        raise ModelError(
-            f"unknown encoder {name!r}; wanted one of {', '.join(NAMES)}, the folder of a run of "
-            "`storyqa train dense`, or that of a Hugging Face encoder"
-        )
-
-
 @lru_cache
 def load_encoder(name: str = STORY) -> Encoder:
     """The encoder of that name, loaded once per process.
@@ -153,8 +144,12 @@ def load_encoder(name: str = STORY) -> Encoder:
         )
     if name == STORY:
         return _trained(name, weights_folder("encoders.weights", None) / WEIGHTS)
-    check_encoder(name)
     folder = Path(name)
+    if not folder.is_dir():
+        raise ModelError(
+            f"unknown encoder {name!r}; wanted one of {', '.join(NAMES)}, the folder of a run of "
+            "`storyqa train dense`, or that of a Hugging Face encoder"
+        )
     if (folder / WEIGHTS).is_file():
         return _trained(str(folder), folder / WEIGHTS)
     import torch

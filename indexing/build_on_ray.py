@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from encoders.bi_encoder import check_encoder
+from encoders.bi_encoder import NAMES, load_encoder
 from encoders.errors import ModelError
 from indexing.build import BookTask, BuildSettings, Outcome, failed, resolved
 from indexing.build_many import build_one
@@ -30,7 +30,8 @@ def build_on_ray(
     ``skipped``. Raises ModelError where there is no such encoder here.
     """
     settings = resolved(settings)
-    check_encoder(settings.encoder)
+    if settings.encoder not in NAMES and not Path(settings.encoder).is_dir():
+        load_encoder(settings.encoder)  # says what is wanted; any other is left to the processes that need it
     if isinstance(store.address, Path):
         store = IndexStore(store.address.absolute())
     do = partial(_outcome, settings=settings, store=store, force=force)
