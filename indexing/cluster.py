@@ -74,8 +74,9 @@ def mapped(
         workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
     block = max(1, min(_LARGEST_BLOCK, len(items) // (workers * _BLOCKS_PER_WORKER)))
     missing = set(range(len(items)))
-    for size in (block, 1):  # the second time so that no item suffers from its neighbours
-        for number, result in _one_pass(name, do, items, sorted(missing), workers, size):
+    # The second time each alone, so that no item suffers from its neighbours or what waits before it.
+    for size, in_hand in ((block, _IN_HAND), (1, 1)):
+        for number, result in _one_pass(name, do, items, sorted(missing), workers, size, in_hand):
             missing.discard(number)
             yield number, result
         if not missing:
@@ -99,7 +100,13 @@ class _Worker:
 
 
 def _one_pass(
-    name: str, do: Callable[[T], R], items: Sequence[T], numbers: Sequence[int], workers: int, size: int
+    name: str,
+    do: Callable[[T], R],
+    items: Sequence[T],
+    numbers: Sequence[int],
+    workers: int,
+    size: int,
+    in_hand: int,
 ) -> Iterator[tuple[int, R]]:
     from ray import cloudpickle, data
 
@@ -119,7 +126,7 @@ def _one_pass(
         batch_format="pyarrow",
         fn_constructor_args=(do,),
         compute=data.ActorPoolStrategy(
-            min_size=1, max_size=workers, initial_size=workers, max_tasks_in_flight_per_actor=_IN_HAND
+            min_size=1, max_size=workers, initial_size=workers, max_tasks_in_flight_per_actor=in_hand
         ),
         num_cpus=1,
         max_restarts=-1,  # one that had to stay away would leave its share to the others, or to nobody
