@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -49,7 +51,5 @@ def test_every_dependency_is_pinned() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     pinned = (extra for name, extra in extras.items() if name != "gpu")
     wanted = [*PROJECT["project"]["dependencies"], *(one for extra in pinned for one in extra)]
-    names = {
-        requirement.replace("==", ">=").partition(">=")[0].lower().replace("_", "-") for requirement in wanted
-    }
+    names = {canonicalize_name(Requirement(one).name) for one in wanted}
     assert names <= PINS.keys()
