@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -20,24 +21,19 @@ def facts(
     data: Annotated[
         Path, typer.Option("--data", help="The list of facts, book_facts.csv, or the folder that holds it.")
     ],
-    stories: Annotated[
-        Path, typer.Option("--stories", help="The folder of NarrativeQA, with its full stories.")
-    ],
+    stories: Stories,
     extractor: Annotated[
         str | None,
         typer.Option("--extractor", help="As for storyqa facts: rnn-labeler:DIR.", show_default=False),
     ] = None,
-    reader: Annotated[str, typer.Option("--reader", help="As for the benchmarks.")] = DEFAULT_READER,
-    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmarks.")] = DEFAULT_RETRIEVER,
+    reader: ReaderName = DEFAULT_READER,
+    retriever: RetrieverName = DEFAULT_RETRIEVER,
     limit: Annotated[int | None, typer.Option("--limit", help="The first so many books only.", min=1)] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A file for the facts of every book, as JSON.")
     ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    store: Store = None,
+    as_json: AsJson = False,
 ) -> None:
     """Tell the facts of whole books, and score them by a list of what is known of these."""
     from evaluation.book_facts import describe, measure

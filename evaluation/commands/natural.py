@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -17,24 +18,21 @@ if TYPE_CHECKING:
 
 def natural(
     context: typer.Context,
-    data: Annotated[Path, typer.Option("--data", help="The folder of NarrativeQA, with its full stories.")],
+    data: Stories,
     half: Annotated[
         str | None,
         typer.Option(
             "--half", help="choose, to choose by, or figure, to report; by default both.", show_default=False
         ),
     ] = None,
-    reader: Annotated[str, typer.Option("--reader", help="As for the benchmarks.")] = DEFAULT_READER,
-    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmarks.")] = DEFAULT_RETRIEVER,
+    reader: ReaderName = DEFAULT_READER,
+    retriever: RetrieverName = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
     out: Annotated[
         Path | None, typer.Option("--out", help="A file for every judgement, as JSON.", show_default=False)
     ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    store: Store = None,
+    as_json: AsJson = False,
 ) -> None:
     """Ask 150 natural questions about ten novels, and judge each answer by rule, with the rule listed."""
     from evaluation.natural import natural_questions

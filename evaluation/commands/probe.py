@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.commands.options import AsJson
 from readers import DEFAULT_READER, READERS
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS
 
@@ -87,7 +88,7 @@ def probe(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tell which of bAbI's twenty skills a reader or a service has, by questions about fresh stories.
 

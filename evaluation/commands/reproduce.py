@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.commands.options import AsJson, Store
+
 if TYPE_CHECKING:
     from evaluation.measured import Measured
     from evaluation.published.figures import Published, Row
@@ -73,10 +75,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
-    ] = None,
+    store: Store = None,
     workers: Annotated[
         int,
         typer.Option(
@@ -84,7 +83,7 @@ def reproduce(
         ),
     ] = 1,
     force: Annotated[bool, typer.Option("--force", help="Measure every row anew.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print a paper's table with our figures beside its own, every row on the same questions."""
     from evaluation.metrics.overlap import require_extra

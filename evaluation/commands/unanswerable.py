@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluation.benchmarks import BENCHMARKS
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -29,19 +30,16 @@ def unanswerable(
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Only the stories that training holds out: to choose by.")
     ] = False,
-    reader: Annotated[str, typer.Option("--reader", help="As for the benchmark.")] = DEFAULT_READER,
-    retriever: Annotated[str, typer.Option("--retriever", help="As for the benchmark.")] = DEFAULT_RETRIEVER,
+    reader: ReaderName = DEFAULT_READER,
+    retriever: RetrieverName = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
     limit: Annotated[int | None, typer.Option("--limit", help="Change so many questions only.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="For what is drawn.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="A file for every answer, as JSON.", show_default=False)
     ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", help="The folder for the indexes; by default in the user's cache."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    store: Store = None,
+    as_json: AsJson = False,
 ) -> None:
     """Ask real questions of the wrong book, and with names replaced, beside the same questions unchanged."""
     from evaluation.metrics.overlap import require_extra

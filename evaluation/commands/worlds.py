@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluation.commands.options import AsJson
 from evaluation.worlds.cast import OPTIONS, listed
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def worlds(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate the bAbI tasks: qaN_NAME_train.txt and qaN_NAME_test.txt, without a common story.
 
