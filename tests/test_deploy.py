@@ -23,6 +23,8 @@ ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 INDEXING = DEPLOY / "indexing"
+PROXY = DEPLOY / "haproxy"
+HAPROXY = shutil.which("haproxy", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
 
 
 def documents(file: Path) -> list[dict[str, Any]]:
@@ -62,7 +64,9 @@ def test_the_compose_file_fits_the_compose_specification() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("file", [*MANIFESTS, INDEXING / "job.yaml"], ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file", [*MANIFESTS, PROXY / "proxy.yaml", INDEXING / "job.yaml"], ids=lambda file: file.name
+)
 def test_every_manifest_fits_the_schema_of_its_kind(file: Path) -> None:
     validate = pytest.importorskip("kubernetes_validate")
     for manifest in documents(file):
@@ -73,17 +77,45 @@ def test_every_manifest_fits_the_schema_of_its_kind(file: Path) -> None:
 
 def test_the_kustomization_names_every_manifest() -> None:
     [kustomization] = documents(DEPLOY / "kubernetes" / "kustomization.yaml")
-    assert {*kustomization["resources"]} == {file.name for file in MANIFESTS} - {"kustomization.yaml"}
+    named = {*kustomization["resources"]} - {"../haproxy"}
+    assert named == {file.name for file in MANIFESTS} - {"kustomization.yaml"}
+    [proxy] = documents(PROXY / "kustomization.yaml")
+    assert proxy["resources"] == ["proxy.yaml"]
+    [generated] = proxy["configMapGenerator"]
+    assert all((PROXY / file.rpartition("=")[2]).exists() for file in generated["files"])
+
+
+@pytest.mark.skipif(HAPROXY is None, reason="there is no haproxy here: apt-get install haproxy")
+@pytest.mark.parametrize("replicas", ["replicas.cfg", "pods.cfg"])
+def test_haproxy_takes_its_rules_without_a_warning(replicas: str) -> None:
+    command = [str(HAPROXY), "-c", "-f", str(PROXY / "books.cfg"), "-f", str(PROXY / replicas)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+
+
+def test_the_proxy_knows_every_reader_that_the_autoscaler_may_start() -> None:
+    kinds = {one["kind"]: one for one in documents(DEPLOY / "kubernetes" / "readers.yaml")}
+    readers = kinds["StatefulSet"]
+    name, service = readers["metadata"]["name"], readers["spec"]["serviceName"]
+    [kustomization] = documents(DEPLOY / "kubernetes" / "kustomization.yaml")
+    domain = f"{service}.{kustomization['namespace']}.svc.cluster.local"
+    wanted = [
+        f"server reader-{pod} {name}-{pod}.{domain}:8000 id {pod + 1}"
+        for pod in range(kinds["HorizontalPodAutoscaler"]["spec"]["maxReplicas"])
+    ]
+    assert re.findall(r"server reader-.*", (PROXY / "pods.cfg").read_text("utf-8")) == wanted
 
 
 def test_pods_are_ready_only_when_warm_and_run_with_bounds_and_without_rights() -> None:
-    pods = [one for file in MANIFESTS for one in documents(file) if one["kind"] == "Deployment"]
-    assert len(pods) == 2
+    files = [*MANIFESTS, PROXY / "proxy.yaml"]
+    pods = [one for file in files for one in documents(file) if one["kind"] in ("Deployment", "StatefulSet")]
+    assert len(pods) == 3
     for deployment in pods:
         spec = deployment["spec"]["template"]["spec"]
         [container] = spec["containers"]
-        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
-        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        ready, alive = (container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe"))
+        assert (ready, alive) in (("/readyz", "/healthz"), ("/proxyz", "/proxyz"))
         assert container["resources"]["limits"]["memory"]
         assert container["securityContext"]["readOnlyRootFilesystem"] is True
         assert spec["securityContext"]["runAsNonRoot"] is True

@@ -31,12 +31,12 @@ PATIENCE_S = 120
 
 
 @contextmanager
-def serving(store: IndexStore) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The process of ``storyqa serve`` with its workers ready, and its address."""
+def serving(store: IndexStore, count: int = WORKERS) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process of ``storyqa serve`` with its workers ready, or ready itself, and its address."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-c", "from service.cli import main; main()", "serve", "--port", "0", "--json"),
-            *("--workers", str(WORKERS), "--store", str(store.root)),
+            *("--workers", str(count), "--store", str(store.root)),
         ],
         cwd=ROOT,
         env=os.environ | {"STORYQA_RETRIEVER": "bm25", "STORYQA_READER": "overlap"},
@@ -50,7 +50,7 @@ def serving(store: IndexStore) -> Iterator[tuple[subprocess.Popen[str], str]]:
             lines.append(process.stdout.readline())
             assert lines[-1], "the server ended before it had said where it is"
         url = json.loads("".join(lines))["url"]
-        until(lambda: ready(url) and len(workers(process)) == WORKERS)
+        until(lambda: ready(url) and (count == 1 or len(workers(process)) == count))
         yield process, url
     finally:
         if process.poll() is None:

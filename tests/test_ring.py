@@ -1,0 +1,190 @@
+"""Replicas behind a proxy: a book stays with its replica, and a replica that dies costs no answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import shelf
+from ring import proxy
+from test_workers import place, serving
+
+from answering.book_qa import Ask, BookQA
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+
+pytestmark = pytest.mark.processes
+
+COPIES = 5  # of each book, under ids of their own
+BOOKS = [f"{book}-{number}" for book in shelf.STORIES for number in range(COPIES)]
+ASKED: list[dict[str, Any]] = [
+    {"book_id": f"{book}-{number}", "question": question}
+    for book, question in shelf.QUESTIONS
+    for number in range(COPIES)
+]
+MANY = [f"made-up-{number}" for number in range(100)]
+ASKING = 4  # at once
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> IndexStore:
+    store = IndexStore(tmp_path_factory.mktemp("library"))
+    for book in BOOKS:
+        story = replace(shelf.story(book.rpartition("-")[0]), id=book)
+        build_book(story, BuildSettings(encoder=str(tiny_bert), words=30), store)
+    return store
+
+
+@pytest.fixture(scope="module")
+def right(library: IndexStore) -> list[tuple[str, int, int]]:
+    """What is answered without a proxy, and without a service."""
+    offline = BookQA(library)
+    found = []
+    for one in ASKED:
+        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
+        assert cited.evidence is not None
+        found.append((cited.text, cited.evidence.start, cited.evidence.end))
+    return found
+
+
+def counted(url: str, name: str) -> float:
+    """What /metrics of one replica says of a counter without labels."""
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
+
+
+class Load:
+    """Questions that are asked through the proxy, ``ASKING`` at once, until the context ends."""
+
+    def __init__(self, url: str, right: list[tuple[str, int, int]]) -> None:
+        self.given: list[int] = []
+        self.cut_off: list[object] = []
+        self.wrong: list[object] = []
+        self._url = url
+        self._right = right
+        self._enough = threading.Event()
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self._ask_on, args=(first,)) for first in range(ASKING)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._enough.set()
+            for thread in threads:
+                thread.join()
+
+    def _ask_on(self, first: int) -> None:
+        number = 11 * first
+        with httpx.Client(base_url=self._url, timeout=60) as client:
+            while not self._enough.is_set():
+                number = (number + 1) % len(ASKED)
+                try:
+                    response = client.post("/answer", json=ASKED[number])
+                except httpx.TransportError as error:
+                    self.cut_off.append(error)
+                    continue
+                self.given.append(number)
+                if response.status_code != 200 or place(response.json()) != self._right[number]:
+                    self.wrong.append((response.status_code, response.text))
+
+
+def hits_and_misses(urls: list[str]) -> tuple[float, float]:
+    names = ("storyqa_cache_hits_total", "storyqa_cache_misses_total")
+    hits, misses = (sum(counted(url, name) for url in urls) for name in names)
+    return hits, misses
+
+
+def ask_all(client: httpx.Client, url: str, right: list[tuple[str, int, int]]) -> None:
+    for number, one in enumerate(ASKED):
+        assert place(client.post(f"{url}/answer", json=one).json()) == right[number]
+
+
+def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_books(
+    library: IndexStore, right: list[tuple[str, int, int]], tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        processes: dict[int, subprocess.Popen[str]] = {}
+        urls: dict[int, str] = {}
+
+        def start(id: int) -> None:
+            processes[id], urls[id] = stack.enter_context(serving(library, count=1))
+
+        def addresses() -> dict[int, str]:
+            return {id: url.removeprefix("http://") for id, url in urls.items()}
+
+        for id in (1, 2, 3):
+            start(id)
+        ring = stack.enter_context(proxy(tmp_path, addresses()))
+        client = stack.enter_context(httpx.Client(timeout=60))
+
+        # Every book has a replica, and each replica has books.
+        homes = ring.homes(client, BOOKS + MANY)
+        assert ring.homes(client, BOOKS + MANY) == homes
+        assert set(homes.values()) == {"reader-1", "reader-2", "reader-3"}
+        ask_all(client, ring.url, right)
+        assert hits_and_misses([*urls.values()]) == (0, len(ASKED))
+        ask_all(client, ring.url, right)
+        assert hits_and_misses([*urls.values()]) == (len(ASKED), len(ASKED))
+
+        # A book that many ask about at once is not left to its replica alone.
+        before = len(ring.passed())
+        with ThreadPoolExecutor(2 * ASKING) as pool:
+            list(pool.map(lambda _: client.post(f"{ring.url}/answer", json=ASKED[0]), range(100)))
+        ring.until(lambda: len(ring.passed()) >= before + 100)
+        assert len({one.replica for one in ring.passed()[before:]}) > 1
+
+        # One is killed: its books move to the others, and theirs stay.
+        victim = int(homes[BOOKS[0]].removeprefix("reader-"))
+        killed = Load(ring.url, right)
+        with killed.on():
+            ring.until(lambda: len(killed.given) > 100)
+            os.kill(processes[victim].pid, signal.SIGKILL)
+            ring.until(lambda: f"readers/reader-{victim} is DOWN" in ring.log)
+            seen, before = len(killed.given), len(ring.passed())
+            ring.until(lambda: len(killed.given) > seen + 100)
+        assert killed.wrong == []
+        assert killed.cut_off == []
+        assert any(one.retries for one in ring.passed()[:before])
+        # What was sent to the dead one, and nothing after it was known to be dead.
+        assert sum(one.retries for one in ring.passed()[before:]) <= ASKING
+        assert all(one.status == 200 for one in ring.passed() if one.path == "/answer")
+        del urls[victim]
+        _, misses = hits_and_misses([*urls.values()])
+        left = ring.homes(client, BOOKS + MANY)
+        assert {book for book in homes if left[book] != homes[book]} == {
+            book for book in homes if homes[book] == f"reader-{victim}"
+        }
+        ask_all(client, ring.url, right)
+        orphans = sum(homes[one["book_id"]] == f"reader-{victim}" for one in ASKED)
+        assert hits_and_misses([*urls.values()])[1] - misses <= orphans
+
+        # One is added: it takes books from the others, and none moves between them.
+        start(4)
+        added = Load(ring.url, right)
+        with added.on():
+            ring.change(addresses())
+            ring.until(lambda: any(one.replica == "reader-4" for one in ring.passed()))
+            seen = len(added.given)
+            ring.until(lambda: len(added.given) > seen + 100)
+        assert added.wrong == []
+        assert added.cut_off == []
+        now = ring.homes(client, BOOKS + MANY)
+        moved = {book for book in left if now[book] != left[book]}
+        assert {now[book] for book in moved} == {"reader-4"}
+        assert len(moved) < len(left) / 2
+        _, misses = hits_and_misses([*urls.values()])
+        ask_all(client, ring.url, right)
+        assert hits_and_misses([*urls.values()])[1] - misses <= sum(one["book_id"] in moved for one in ASKED)
