@@ -109,6 +109,11 @@ class Settings(BaseSettings):
         description="the folder of uploads, jobs and keys; by default `service` in the store's folder, or "
         "beside where that is by default",
     )
+    jobs: SecretStr | None = Field(
+        default=None,
+        description="the database of jobs where several machines index, such as postgresql://USER@HOST/NAME, "
+        "which needs the extra postgres; by default a file in the state's folder",
+    )
     largest_upload_mb: int = Field(default=100, ge=1, le=4096, description="the largest book to be uploaded")
     most_jobs: int = Field(default=100, ge=1, description="the most uploads that may wait to be indexed")
     stall_s: float = Field(
@@ -166,6 +171,11 @@ class Settings(BaseSettings):
             return self.state
         folder = self.store if isinstance(self.store, Path) else platformdirs.user_data_path("storyqa")
         return folder / "service"
+
+    @property
+    def jobs_url(self) -> str | None:
+        """The address of the database of jobs, if they are in one."""
+        return None if self.jobs is None else self.jobs.get_secret_value()
 
     @property
     def key_file(self) -> Path:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from indexing.errors import DiskFull, SourceError, is_full
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store_protocol import Store
+from service.ingestion.incoming import NoState
 from service.ingestion.jobs import JobQueue, UploadJob
 from service.settings import load_settings
 from text.errors import StoryQAError
@@ -41,48 +43,54 @@ class Cancelled(Exception):
 
 
 def main() -> None:
-    """``python -m service.ingestion.index_worker FOLDER STORE PARENT``, as ``Indexer`` starts it.
+    """``python -m service.ingestion.index_worker LOCK STORE PARENT OWNER``, as ``Indexer`` starts it.
 
-    ``PARENT`` is the id of the process that starts it, and reads its end of the pipe at standard input.
+    Of those with the same lock, a file beside the uploads, one works at a time. ``PARENT`` is the id of the
+    process that starts it, and reads its end of the pipe at standard input; ``OWNER`` is its own name among
+    those that do jobs.
     """
     end_with_parent(int(sys.argv[3]))
-    folder, store = Path(sys.argv[1]), sys.argv[2]
+    locked, store, owner = Path(sys.argv[1]), sys.argv[2], sys.argv[4]
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("indexing").setLevel(logging.INFO)
-    with (folder / "indexer.lock").open("a") as lock:
+    with locked.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return  # another service's process was quicker
         _lower_priority()
         try:
-            work(JobQueue(folder), load_settings(store).index_store(), _IDLE_S)
+            settings = load_settings(store)
+            work(JobQueue(locked.parent, settings.jobs_url), settings.index_store(), _IDLE_S, owner)
         except StoryQAError as error:  # of the queue: the folder of the state is full, or gone
             log.error("%s", error)
             sys.exit(1)
 
 
-def work(jobs: JobQueue, store: Store, idle_s: float) -> None:
+def work(jobs: JobQueue, store: Store, idle_s: float, owner: str = "") -> None:
     """Do all jobs there are, and those that come until none has come for ``idle_s``."""
     jobs.recover()
     since = time.monotonic()
     while time.monotonic() - since < idle_s:
-        job = jobs.start_next()
+        job = jobs.start_next(owner)
         if job is None:
             time.sleep(_POLL_S)
+            jobs.recover()  # what other machines were at that are no more
             continue
         try:
-            _index(job, jobs, store)
+            _index(job, jobs, store, owner)
         except Cancelled:
-            log.info("%s: cancelled", job.name)
+            log.info("%s: cancelled, or taken over", job.name)
+        except NoState:  # of the queue: that is no fault of the book
+            raise
         except (StoryQAError, OSError, MemoryError) as error:
             log.error("%s: %s", job.name, error)
-            jobs.fail(job.id, _reason_for_uploader(error, jobs.upload(job.id)))
+            jobs.fail(job.id, _reason_for_uploader(error, jobs.upload(job.id)), owner)
         except Exception as error:
             log.exception("indexing %s failed", job.name)
-            jobs.fail(job.id, f"an unexpected {type(error).__name__}; the server's log has more")
+            jobs.fail(job.id, f"an unexpected {type(error).__name__}; the server's log has more", owner)
         else:
-            jobs.finish(job.id)
+            jobs.finish(job.id, owner)
         since = time.monotonic()
 
 
@@ -94,18 +102,23 @@ def _lower_priority() -> None:
     torch.set_num_threads(max(1, torch.get_num_threads() // 2))
 
 
-def _index(job: UploadJob, jobs: JobQueue, store: Store) -> None:
+def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
     """Put the job's book into the store, in place of the one of that id if there is one."""
-    [source] = find(str(jobs.upload(job.id)))
+    upload = jobs.upload(job.id)
+    if not upload.exists():
+        if not jobs.has(owner, job.id):
+            raise Cancelled
+        raise SourceError("the upload is not here; STORYQA_STATE has to be one folder for all that index")
+    [source] = find(str(upload))
     book = read_book(replace(source, name=job.name), job.book_id, job.title)
     if len(book.text) > MOST_CHARACTERS:
         raise SourceError(
             f"{job.name} has {len(book.text):,} characters; wanted at most {MOST_CHARACTERS:,}: split it"
         )
-    report = _progress_reporter(job, jobs)
+    report = _progress_reporter(job, jobs, owner)
 
     def check_wanted() -> None:
-        if jobs.get(job.id).finished:
+        if not jobs.has(owner, job.id):
             raise Cancelled
 
     build = partial(build_book, book, BuildSettings(), store, on_progress=report, on_written=check_wanted)
@@ -115,14 +128,15 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store) -> None:
         build(force=True)
 
 
-def _progress_reporter(job: UploadJob, jobs: JobQueue) -> Callable[[int, int], None]:
+def _progress_reporter(job: UploadJob, jobs: JobQueue, owner: str) -> Callable[[int, int], None]:
     last = -_REPORT_S
 
     def report(done: int, total: int) -> None:
         nonlocal last
         if time.monotonic() - last >= _REPORT_S:
             last = time.monotonic()
-            jobs.progress(job.id, done / max(1, total))
+            with suppress(NoState):  # it is said again
+                jobs.progress(job.id, done / max(1, total), owner)
 
     return report
 

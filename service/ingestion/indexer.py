@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import secrets
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from indexing.store_address import StoreAddress
+from service.ingestion.job_database import LEASE_S
 from service.ingestion.jobs import JobQueue
 from text.errors import StoryQAError
 
@@ -26,19 +29,25 @@ _KILL_S = 10.0  # that a killed process may take to be gone, which a disk that h
 class Indexer:
     """A thread that starts ``service.ingestion.index_worker`` when there is work, and again when it dies.
 
-    Of all the services over one folder one at a time has such a process; ``lock`` in the folder is held
-    by the process itself, so that whatever dies, another service takes over. A job that makes no progress
-    for ``stall_s``, and in proportion longer where its file has more than a megabyte, is ended and fails;
-    one that was cancelled is ended. Whatever goes wrong in the thread, it goes on.
+    Of all the services over one folder one at a time has such a process, or where the jobs are in a database
+    that machines share, one on each ``machine``; a lock in the folder is held by the process itself, so that
+    whatever dies, another service takes over. A job that makes no progress for ``stall_s``, and in proportion
+    longer where its file has more than a megabyte, is ended and fails; one that was cancelled is ended. While
+    the process lives its lease is renewed, and where that cannot be, it is ended before its job is another's.
+    Whatever goes wrong in the thread, it goes on.
     """
 
-    def __init__(self, folder: Path, store: StoreAddress, jobs: JobQueue, stall_s: float) -> None:
-        self._folder = folder
-        self._lock = folder / "indexer.lock"
+    def __init__(
+        self, folder: Path, store: StoreAddress, jobs: JobQueue, stall_s: float, machine: str | None = None
+    ) -> None:
+        suffix = f"-{machine or socket.gethostname()}" if jobs.database.is_shared else ""
+        self._lock = folder / f"indexer{suffix}.lock"
         self._store = store
         self._jobs = jobs
         self._stall_s = stall_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = ""  # what the process calls itself
+        self._renewed_at = 0.0
         self._wait_s = _FIRST_WAIT_S
         self._not_before = 0.0
         self._progress: tuple[str, float] | None = None  # the job in hand and how far it is,
@@ -70,6 +79,9 @@ class Indexer:
         self._thread.join()
         with suppress(subprocess.TimeoutExpired):
             self._end_process()  # a build is published in one step, so there is nothing to tidy up
+        if self._jobs.database.is_shared and self._owner:
+            with suppress(StoryQAError):  # else its lease has to run out
+                self._jobs.release(self._owner)
 
     def _run(self) -> None:
         with suppress(StoryQAError, OSError):
@@ -81,6 +93,7 @@ class Indexer:
                 Exception
             ) as error:  # a disk that is full, a folder that is gone: uploads must not wait for ever
                 failure = f"uploads are not indexed: {error}"
+                self._end_where_lost()
             if failure is not None and failure != self._failure:
                 log.error("%s", failure)
             self._failure = failure
@@ -92,8 +105,13 @@ class Indexer:
         if self._process is not None:
             code = self._process.poll()
             if code is None:
+                if self._jobs.database.is_shared:
+                    self._jobs.renew(self._owner)
+                    self._renewed_at = time.monotonic()
                 self._end_unwanted()
                 return None
+            if self._jobs.database.is_shared:
+                self._jobs.release(self._owner)
             self._process.communicate()
             self._process = None
             if code == 0:
@@ -114,20 +132,23 @@ class Indexer:
         return self._jobs.pending() and _is_unlocked(self._lock)
 
     def _start_process(self) -> subprocess.Popen[bytes]:
+        self._owner, self._renewed_at = secrets.token_hex(8), time.monotonic()
         module = "service.ingestion.index_worker"
-        command = [sys.executable, "-m", module, str(self._folder), str(self._store), str(os.getpid())]
+        command = [sys.executable, "-m", module, str(self._lock), str(self._store), str(os.getpid())]
+        environment = os.environ | {"STORYQA_JOBS": self._jobs.database.url or ""}
         # It ends when its standard input does: when this process ends, however it ends.
         # Ctrl-C in a terminal is for the service, which has it end: hence a process group of its own.
-        return subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0)
+        return subprocess.Popen(
+            [*command, self._owner], stdin=subprocess.PIPE, process_group=0, env=environment
+        )
 
     def _end_unwanted(self) -> None:
         """End the process where its job was cancelled, or has made no progress for too long."""
-        if self._jobs.stopped():
+        if self._jobs.stopped(self._owner):
             self._end_process()
-            if _is_unlocked(self._lock):  # else it was another service's process, which that one ends
-                self._jobs.forget_stopped()
+            self._jobs.forget_stopped(self._owner)
             return
-        job = self._jobs.running()
+        job = self._jobs.running(self._owner)
         progress = None if job is None else (job.id, job.progress)
         if progress != self._progress:
             if self._progress is not None:
@@ -142,12 +163,19 @@ class Indexer:
         limit_s = self._stall_s * max(1.0, size / 2**20)
         if time.monotonic() - self._progress_at > limit_s:
             log.error("%s: no progress for %.0f s; its process is ended", job.name, limit_s)
-            self._end_process()
+            # First of all: once it is ended, whoever looks may take its job for one to be begun again.
             self._jobs.fail(
                 job.id,
                 f"indexing made no progress for {limit_s:.3g} s, the most that a file of {size:,} bytes may; "
                 "send the book as plain text, or where the server is only slow, have STORYQA_STALL_S raised",
+                self._owner,
             )
+            self._end_process()
+
+    def _end_where_lost(self) -> None:
+        """End the process whose lease could not be renewed: by now another machine may have its job."""
+        if self._jobs.database.is_shared and time.monotonic() - self._renewed_at > LEASE_S / 2:
+            self._end_process()
 
     def _end_process(self) -> None:
         if self._process is not None:

@@ -30,7 +30,7 @@ class Ingester:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.store = store
-        self.jobs = JobQueue(settings.state_folder)
+        self.jobs = JobQueue(settings.state_folder, settings.jobs_url)
         self.indexer = Indexer(settings.state_folder, store.address, self.jobs, settings.stall_s)
         self.most = settings.most_jobs
         self.closing = False

@@ -1,4 +1,4 @@
-"""The jobs that index uploads, in SQLite: they outlive the process that took them.
+"""The jobs that index uploads, in a database: they outlive the process that took them.
 
 Not by huey, which deletes a task as it hands it out: a kill would lose the book in hand.
 """
@@ -9,18 +9,15 @@ import fcntl
 import os
 import re
 import secrets
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock
-
 from indexing.write import flush
 from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, writing
+from service.ingestion.job_database import Connection, job_database
 
 Status = Literal["queued", "running", "done", "failed"]
 
@@ -28,25 +25,8 @@ Status = Literal["queued", "running", "done", "failed"]
 _MOST_ATTEMPTS = 3
 # Finished jobs that can still be asked about. By count and not by age: clocks jump.
 _REMEMBERED = 1000
-_BUSY_S = 10.0
 _ID = re.compile("[0-9a-f]{32}")
-_TABLE = """
-create table if not exists jobs (
-    number integer primary key autoincrement,
-    id text not null unique,
-    book_id text not null,
-    title text,
-    name text not null,
-    status text not null check (status in ('queued', 'running', 'done', 'failed')),
-    progress real not null default 0,
-    error text,
-    attempts integer not null default 0,
-    stopped integer not null default 0
-)
-"""
-# Older tables have it not. 1 for a job that was cancelled while a process was at it, until that one is gone.
-_STOPPED = "alter table jobs add column stopped integer not null default 0"
-_NONE_STOPPED = "update jobs set stopped = 0 where stopped"
+_NOT_STOPPED = "update jobs set stopped = 0 where stopped = 1 and owner = ?"
 _COLUMNS = "id, book_id, title, name, status, progress, error"
 
 
@@ -89,14 +69,16 @@ class UploadJob:
 class JobQueue:
     """The queue of one service, whichever of its processes asks; ``folder`` need not exist yet.
 
-    Jobs are begun in the order in which they came. Every call may raise ``NoState``, or ``NoRoom``
-    where it writes.
+    Jobs are begun in the order in which they came, and of one book one at a time. Every call may raise
+    ``NoState``, or ``NoRoom`` where it writes. ``owner`` is the name of a process that indexes, and of no
+    other: what it says of a job counts for as long as it is the one that has it.
+
+    The jobs are in the database at ``url``, or in a file of the folder; ``job_database`` says what it raises.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "jobs.sqlite"
+    def __init__(self, folder: Path, url: str | None = None) -> None:
+        self.database = job_database(folder, url)
         self._uploads = folder / "uploads"
-        self._made = False
 
     def upload(self, job_id: str) -> Path:
         """The file of the book that the job is to index; never a name that a client chose."""
@@ -104,7 +86,7 @@ class JobQueue:
 
     def reserve(self, most: int) -> IncomingFile:
         """A place for the book of a job to come; raises ``TooManyJobs`` where ``most`` are waiting."""
-        with self._connected() as database:
+        with self.database.connected() as database:
             _check_room(database, most)
         id = secrets.token_hex(16)
         path = self.upload(id)
@@ -123,8 +105,8 @@ class JobQueue:
             incoming.file.flush()
             os.fsync(incoming.file.fileno())
             flush(incoming.path.parent)
-        with self._connected() as database:
-            database.execute("begin immediate")
+        with self.database.connected() as database:
+            database.begin()
             _check_room(database, most)
             database.execute(
                 "insert into jobs (id, book_id, title, name, status) values (?, ?, ?, ?, 'queued')",
@@ -141,7 +123,7 @@ class JobQueue:
 
     def get(self, id: str) -> UploadJob:
         """The job as it is now; raises ``UnknownJob``."""
-        job = self._find(id) if _ID.fullmatch(id) and self._exists() else None
+        job = self._find(id) if _ID.fullmatch(id) and self.database.exists() else None
         if job is None:
             raise UnknownJob(
                 f"unknown job {id[:50]!r}; it was never begun, or is forgotten: GET /books lists the books"
@@ -149,90 +131,125 @@ class JobQueue:
         return job
 
     def pending(self) -> bool:
-        """Whether there is work."""
-        if not self._exists():
+        """Whether there is work that nobody is at."""
+        if not self.database.exists():
             return False
-        with self._connected() as database:
-            query = "select exists (select 1 from jobs where status in ('queued', 'running'))"
+        with self.database.connected() as database:
+            query = (
+                "select exists (select 1 from jobs where status = 'queued' "
+                f"or status = 'running' and {self.database.is_lost})"
+            )
             return bool(database.execute(query).fetchone()[0])
 
     def of_book(self, book_id: str) -> list[UploadJob]:
         """The jobs for a book that are not finished, in their order."""
-        if not self._exists():
+        if not self.database.exists():
             return []
-        with self._connected() as database:
+        with self.database.connected() as database:
             query = f"select {_COLUMNS} from jobs where book_id = ? and status in ('queued', 'running')"
             return [UploadJob(*row) for row in database.execute(f"{query} order by number", (book_id,))]
 
-    def running(self) -> UploadJob | None:
-        """The job that a process is at, or was when it died."""
-        with self._connected() as database:
-            query = f"select {_COLUMNS} from jobs where status = 'running' order by number limit 1"
-            row = database.execute(query).fetchone()
+    def running(self, owner: str = "") -> UploadJob | None:
+        """The job that the process is at, or was when it died."""
+        with self.database.connected() as database:
+            query = (
+                f"select {_COLUMNS} from jobs where status = 'running' and owner = ? order by number limit 1"
+            )
+            row = database.execute(query, (owner,)).fetchone()
         return None if row is None else UploadJob(*row)
 
-    def stopped(self) -> bool:
-        """Whether a process may be at a job that was cancelled: it has to be ended."""
-        with self._connected() as database:
-            query = "select exists (select 1 from jobs where stopped)"
-            return bool(database.execute(query).fetchone()[0])
+    def stopped(self, owner: str = "") -> bool:
+        """Whether the process may be at a job that was cancelled: it has to be ended."""
+        with self.database.connected() as database:
+            query = "select exists (select 1 from jobs where stopped = 1 and owner = ?)"
+            return bool(database.execute(query, (owner,)).fetchone()[0])
 
-    def forget_stopped(self) -> None:
+    def forget_stopped(self, owner: str = "") -> None:
         """The process that was at a cancelled job is no more."""
-        with self._connected() as database:
-            database.execute(_NONE_STOPPED)
+        with self.database.connected() as database:
+            database.execute(_NOT_STOPPED, (owner,))
 
-    def start_next(self) -> UploadJob | None:
-        """The next job, now running, or None; for the one process that indexes."""
-        with self._connected() as database:
-            database.execute("begin immediate")
-            database.execute(_NONE_STOPPED)  # whoever asks is at none of them
-            query = f"select {_COLUMNS} from jobs where status = 'queued' order by number limit 1"
-            row = database.execute(query).fetchone()
+    def start_next(self, owner: str = "") -> UploadJob | None:
+        """The next job, now running, or None."""
+        with self.database.connected() as database:
+            database.begin()
+            database.execute(_NOT_STOPPED, (owner,))  # whoever asks is at none of them
+            query = (
+                f"select {_COLUMNS} from jobs where status = 'queued' and not exists ("
+                "select 1 from jobs other where other.book_id = jobs.book_id and other.status = 'running' "
+                "and other.owner <> ?) "
+                "order by number limit 1"
+            )
+            row = database.execute(query, (owner,)).fetchone()
             if row is not None:
                 database.execute(
-                    "update jobs set status = 'running', progress = 0, attempts = attempts + 1 where id = ?",
-                    row[:1],
+                    "update jobs set status = 'running', progress = 0, attempts = attempts + 1, "
+                    f"owner = ?, lease = {self.database.lease} where id = ?",
+                    (owner, row[0]),
                 )
             database.execute("commit")
         return None if row is None else replace(UploadJob(*row), status="running", progress=0.0)
 
+    def renew(self, owner: str) -> None:
+        """The process lives: nobody else may have its job."""
+        with self.database.connected() as database:
+            query = f"update jobs set lease = {self.database.lease} where status = 'running' and owner = ?"
+            database.execute(query, (owner,))
+
+    def has(self, owner: str, id: str) -> bool:
+        """Whether the job is still the process's: nobody has cancelled it, and nobody else has it."""
+        with self.database.connected() as database:
+            query = "select exists (select 1 from jobs where id = ? and owner = ? and status = 'running')"
+            return bool(database.execute(query, (id, owner)).fetchone()[0])
+
     def recover(self) -> None:
-        """Queue what a process that died was at; a book that killed several is given up."""
-        with self._connected() as database:
+        """Queue what processes that died were at; a book that killed several is given up."""
+        self._give_back(self.database.is_lost)
+
+    def release(self, owner: str) -> None:
+        """Do that with what one process was at, which has died."""
+        self._give_back("owner = ?", owner)
+
+    def _give_back(self, condition: str, *values: str) -> None:
+        with self.database.connected() as database:
+            database.begin()
             database.execute(
-                "update jobs set status = 'failed', error = ? where status = 'running' and attempts >= ?",
+                "update jobs set status = 'failed', error = ? "
+                f"where status = 'running' and attempts >= ? and {condition}",
                 (
                     f"indexing this book ended the process {_MOST_ATTEMPTS} times (is memory short?); "
                     "split the book and try again",
                     _MOST_ATTEMPTS,
+                    *values,
                 ),
             )
-            database.execute("update jobs set status = 'queued' where status = 'running'")
-            database.execute(_NONE_STOPPED)
-
-    def progress(self, id: str, share: float) -> None:
-        """Note how far a running job is."""
-        with self._connected() as database:
-            query = "update jobs set progress = ? where id = ? and status = 'running'"
-            database.execute(query, (round(share, 4), id))
-
-    def finish(self, id: str) -> None:
-        """The book is in the store; nothing to a job that has failed, for it was cancelled meanwhile."""
-        with self._connected() as database:
             database.execute(
-                "update jobs set status = 'done', progress = 1, error = null "
-                "where id = ? and status != 'failed'",
-                (id,),
+                f"update jobs set status = 'queued', owner = '' where status = 'running' and {condition}",
+                values,
             )
-        self.upload(id).unlink(missing_ok=True)
+            database.execute(f"update jobs set stopped = 0 where stopped = 1 and {condition}", values)
+            database.execute("commit")
 
-    def fail(self, id: str, error: str) -> None:
+    def progress(self, id: str, share: float, owner: str = "") -> None:
+        """Note how far a running job is."""
+        with self.database.connected() as database:
+            query = "update jobs set progress = ? where id = ? and status = 'running' and owner = ?"
+            database.execute(query, (round(share, 4), id, owner))
+
+    def finish(self, id: str, owner: str = "") -> None:
+        """The book is in the store; nothing to a job that was cancelled, or is another's, meanwhile."""
+        self._end(id, owner, "status = 'done', progress = 1, error = ?", None)
+
+    def fail(self, id: str, error: str, owner: str = "") -> None:
         """The book cannot be indexed; the first reason counts."""
-        with self._connected() as database:
-            query = "update jobs set status = 'failed', error = ? where id = ? and status != 'failed'"
-            database.execute(query, (error, id))
-        self.upload(id).unlink(missing_ok=True)
+        self._end(id, owner, "status = 'failed', error = ?", error)
+
+    def _end(self, id: str, owner: str, change: str, error: str | None) -> None:
+        with self.database.connected() as database:
+            query = f"update jobs set {change} where id = ? and owner = ? and status in ('queued', 'running')"
+            ended = database.execute(query, (error, id, owner)).rowcount
+        if ended:  # else somebody else may need the upload
+            self.upload(id).unlink(missing_ok=True)
 
     def cancel(self, book_id: str, error: str) -> int:
         """Fail the jobs for a book that are not finished; how many they were.
@@ -246,16 +263,18 @@ class JobQueue:
         self._cancel("id", id, error)
 
     def _cancel(self, column: str, value: str, error: str) -> int:
-        if not self._exists():
+        if not self.database.exists():
             return 0
-        with self._connected() as database:
-            database.execute("begin immediate")
+        with self.database.connected() as database:
+            database.begin()
             query = f"select id from jobs where {column} = ? and status in ('queued', 'running')"
             gone = database.execute(query, (value,)).fetchall()
-            database.executemany(
-                "update jobs set stopped = (status = 'running'), status = 'failed', error = ? where id = ?",
-                [(error, id) for (id,) in gone],
-            )
+            for (id,) in gone:
+                database.execute(
+                    "update jobs set stopped = case status when 'running' then 1 else 0 end, "
+                    "status = 'failed', error = ? where id = ?",
+                    (error, id),
+                )
             database.execute("commit")
         for (id,) in gone:
             self.upload(id).unlink(missing_ok=True)
@@ -272,36 +291,13 @@ class JobQueue:
                 if job is None or job.finished:
                     path.unlink(missing_ok=True)
 
-    def _exists(self) -> bool:
-        return self._file.exists()
-
     def _find(self, id: str) -> UploadJob | None:
-        with self._connected() as database:
+        with self.database.connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
         return None if row is None else UploadJob(*row)
 
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        """The database; each statement is a transaction by itself unless one is begun."""
-        with writing(self._file):
-            if not self._made or not self._exists():
-                self._make()
-            connection = sqlite3.connect(self._file, timeout=_BUSY_S, isolation_level=None)
-            with closing(connection) as database:
-                yield database
 
-    def _make(self) -> None:
-        """Make the database, unless another process has: one at a time, for WAL cannot be begun by two."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._file.with_suffix(".lock")), closing(sqlite3.connect(self._file)) as database:
-            database.execute("pragma journal_mode = wal")
-            database.execute(_TABLE)
-            if "stopped" not in (column[1] for column in database.execute("pragma table_info(jobs)")):
-                database.execute(_STOPPED)
-        self._made = True
-
-
-def _check_room(database: sqlite3.Connection, most: int) -> None:
+def _check_room(database: Connection, most: int) -> None:
     query = "select count(*) from jobs where status in ('queued', 'running')"
     waiting = database.execute(query).fetchone()[0]
     if waiting >= most:
