@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -134,6 +135,7 @@ def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_b
         homes = ring.homes(client, BOOKS + MANY)
         assert ring.homes(client, BOOKS + MANY) == homes
         assert set(homes.values()) == {"reader-1", "reader-2", "reader-3"}
+        assert max(Counter(homes.values()).values()) < len(homes) / 2
         ask_all(client, ring.url, right)
         assert hits_and_misses([*urls.values()]) == (0, len(ASKED))
         ask_all(client, ring.url, right)
