@@ -109,6 +109,13 @@ def test_a_name_of_several_is_said_to_be_one(index: BookIndex, cache: Path) -> N
     assert set(raised.value.near) == {"Aldith Sarn", "Tom Sarn"}
 
 
+def test_a_title_tells_husband_and_wife_apart(tmp_path: Path) -> None:
+    text = "Then came Mrs. Darrow with Mr. Darrow. “Sit,” said Mr. Darrow, and Mrs. Darrow sat by Mr. Darrow."
+    found = named(text, tmp_path)
+    for asked, count in (("Mrs. Darrow", 2), ("mr. darrow", 3)):
+        assert len(find_character(text, found, asked).places) == count
+
+
 def test_a_name_that_was_overlooked_is_found_as_it_is_written() -> None:
     text = "Slasher barked. Nobody but Slasher and Slashers came."
     assert find_character(text, [], "Slasher").places == ((0, 7), (27, 34))
