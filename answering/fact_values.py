@@ -54,11 +54,11 @@ class FactValue:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """What properties are asked with: names as ``Ask`` has them, and a reader of WikiReading's, if any."""
+    """What properties are asked with: names as ``Ask`` has them, and a reader of WikiReading's."""
 
     retriever: str
     reader: str
-    extractor: Reader | None
+    extractor: Reader
 
 
 def asked_values(
@@ -118,11 +118,9 @@ def _extracted(
     limit: int,
     asked: Sequence[FactQuestion],
     cited: Sequence[CitedAnswer],
-    extractor: Reader | None,
+    extractor: Reader,
 ) -> list[list[FactValue]]:
     """What the extractor finds in the passages that were read for the answers."""
-    if extractor is None:
-        return [[] for _ in asked]
     readings = [
         Reading(one.property, tuple(index.text(part.start, part.end) for part in answer.passages))
         for one, answer in zip(asked, cited, strict=True)

@@ -22,17 +22,16 @@ from answering.fact_values import FactValue, Readers, Source, asked_values, pass
 from answering.main_characters import Cast
 from answering.quotes import chapters_until, story_text
 from answering.title_page import Stated, TitlePage
+from indexing.characters import named
 from indexing.index import BookIndex
 from indexing.kept_rows import FORM, kept, read_rows
-from readers import READERS, open_reader
-from readers.reading import Reader
+from readers import DEFAULT_EXTRACTOR, open_reader
 from retrieval.hits import Readable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 3  # of how facts are found: others are kept apart
-EXTRACTOR = "rnn-labeler"
+VERSION = 4  # of how facts are found: others are kept apart
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
 
@@ -90,17 +89,17 @@ def check_properties(properties: Sequence[str]) -> tuple[str, ...]:
 class FactFinder:
     """Finds facts of the books of ``qa`` and keeps them in the folder ``cache``.
 
-    ``extractor`` is the full name of a reader of WikiReading's; by default ``EXTRACTOR``, where its weights
-    come with storyqa. The models are not guarded, as ``BookQA``'s are not.
+    ``extractor`` is the full name of a reader of WikiReading's. The models are not guarded, as ``BookQA``'s
+    are not.
     """
 
     def __init__(
-        self, qa: BookQA, cache: Path, retriever: str, reader: str, extractor: str | None = None
+        self, qa: BookQA, cache: Path, retriever: str, reader: str, extractor: str = DEFAULT_EXTRACTOR
     ) -> None:
         self._qa = qa
         self._cache = cache
         self._retriever, self._reader = retriever, reader
-        self._extractor = extractor or (EXTRACTOR if READERS[EXTRACTOR].shipped else None)
+        self._extractor = extractor
 
     def known(self, index: BookIndex, before: int | None, properties: Sequence[str] = ()) -> Facts | None:
         """The facts where they were found before, else None; no model is loaded."""
@@ -123,7 +122,7 @@ class FactFinder:
         return _adapter().validate_python(rows[0])
 
     def _found(self, index: BookIndex, limit: int, properties: Sequence[str]) -> Facts:
-        teller = _Teller(index, limit)
+        teller = _Teller(index, limit, self._cache)
         wanted = [
             one
             for name in properties or (*BOOK_PROPERTIES, *CHARACTER_PROPERTIES)
@@ -132,16 +131,11 @@ class FactFinder:
         told = {one: teller.told(one.name) for one in wanted if one.of is None}
         asked = [one for one in wanted if not told.get(one)]
         values: Mapping[FactQuestion, tuple[FactValue, ...]] = {}
-        if limit:
-            readers = Readers(self._retriever, self._reader, self._open_extractor() if asked else None)
-            asked = [one for one in asked if one.name not in _NEVER_ASKED]
-            values = dict(
-                zip(
-                    asked,
-                    asked_values(self._qa, index, limit, teller.cast, asked, readers) if asked else (),
-                    strict=True,
-                )
-            )
+        asked = [one for one in asked if one.name not in _NEVER_ASKED]
+        if limit and asked:
+            readers = Readers(self._retriever, self._reader, open_reader(self._extractor))
+            found = asked_values(self._qa, index, limit, teller.cast, asked, readers)
+            values = dict(zip(asked, found, strict=True))
         facts = tuple(Fact(one.name, one.of, told.get(one) or values.get(one, ())) for one in wanted)
         not_said = tuple(
             one.property if one.of is None else f"{one.property} of {one.of}"
@@ -149,9 +143,6 @@ class FactFinder:
             if not any(value.answerable for value in one.values)
         )
         return Facts(index.id, index.version, facts, not_said)
-
-    def _open_extractor(self) -> Reader | None:
-        return None if self._extractor is None else open_reader(self._extractor)
 
     def _path(self, index: BookIndex, limit: int, properties: Sequence[str]) -> Path:
         parts = (
@@ -174,10 +165,11 @@ _NEVER_ASKED = (TITLE, AUTHOR, FIRST_PUBLISHED, CHARACTERS)  # a reader would ta
 class _Teller:
     """What a book tells without a question, up to ``limit``."""
 
-    def __init__(self, index: BookIndex, limit: int) -> None:
+    def __init__(self, index: BookIndex, limit: int, cache: Path) -> None:
         self._index, self._limit = index, limit
         self._page = TitlePage(index.text(0, limit), chapters_until(index, limit))
-        self.cast = Cast(story_text(index, limit), index.title)
+        text = story_text(index, limit)
+        self.cast = Cast(named(text, cache), len(text), index.title)
 
     def asked(self, name: str) -> Iterator[FactQuestion]:
         """The questions that a property is, one of each main character where it is one of theirs."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from indexing.characters import persons
 from text.honorifics import is_title
-from text.named_entities import Entity, entities
-from text.proper_names import proper_names
+from text.named_entities import Entity
 from text.words import words
 
 MAIN_CHARACTERS = 5
@@ -17,14 +18,14 @@ _TITLE = 2  # times as much is a place of the title worth
 
 
 class Cast:
-    """The persons and the places that a text names, the most frequent first."""
+    """The persons and the places among all that a text of so many ``characters`` names."""
 
-    def __init__(self, text: str, title: str) -> None:
-        self._characters = max(1, len(text))
+    def __init__(self, named: Sequence[Entity], characters: int, title: str) -> None:
+        """``named`` has the most frequent first."""
+        self._characters = max(1, characters)
         self._title = f" {' '.join(words(title))} "
-        found = entities(text, proper_names(text))
-        self.persons = [one for one in found if one.is_person]
-        self.places = [one for one in found if one.is_place]
+        self.persons = persons(named)
+        self.places = [one for one in named if one.is_place]
 
     def main(self) -> list[Entity]:
         """The persons named most often, first of them who is named throughout.

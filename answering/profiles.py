@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from answering.quotes import Quote, paragraph_around, quote, sentences_at, story_text
 from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
 from indexing.character_lookup import find_character
-from indexing.characters import Character
+from indexing.characters import named
 from indexing.index import BookIndex
-from indexing.tagged_book import Name
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
 from retrieval.hits import Readable
+from text.named_entities import Entity
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -37,7 +37,7 @@ _BEHIND = (
 class Profile:
     """A person of a book as far as it has been read: the ``sentences`` that tell most, in story order.
 
-    ``name``, ``aliases`` and ``count`` are as ``Character`` has them.
+    ``name`` and ``aliases`` are as ``Entity`` has them, ``count`` is of its places.
     """
 
     name: str
@@ -46,22 +46,20 @@ class Profile:
     sentences: tuple[Quote, ...]
 
 
-def profile(
-    index: BookIndex, names: Sequence[Name], asked: str, before: int | None, k: int = SENTENCES
-) -> Profile:
+def profile(index: BookIndex, asked: str, before: int | None, cache: Path, k: int = SENTENCES) -> Profile:
     """Who ``asked`` is, by the text before the character ``before`` alone.
 
-    ``names`` are the book's that end before it. Raises ``UnknownCharacter`` and ``ModelError``.
+    The folder ``cache`` keeps the names found. Raises ``UnknownCharacter`` and ``ModelError``.
     """
     limit = Readable(index, before).end
     text = story_text(index, limit)
-    found = find_character(text, names, asked)
+    found = find_character(text, named(text, cache), asked)
     told = descriptions(text, found, k, load_crossencoder())
     sentences = tuple(quote(index, start, end, limit, score) for start, end, score in sorted(told))
     return Profile(found.name, found.aliases, len(found.places), sentences)
 
 
-def descriptions(text: str, person: Character, k: int, encoder: CrossEncoder) -> list[tuple[int, int, float]]:
+def descriptions(text: str, person: Entity, k: int, encoder: CrossEncoder) -> list[tuple[int, int, float]]:
     """The bounds of the ``k`` sentences that tell best who ``person`` is, and how well, the best first.
 
     A sentence that names them scores r + s for the question "Who is NAME?": r is the relevance of the
@@ -82,13 +80,13 @@ def descriptions(text: str, person: Character, k: int, encoder: CrossEncoder) ->
         for by_itself, read, (start, end), (first, _) in zip(alone, within, sentences, contexts, strict=True)
     ]
     scores[0] += FIRST_BONUS
-    ignored = {word for key in person.keys for part in key for word in words(part)}
+    ignored = {word for name in (person.name, *person.aliases) for word in words(name)}
     bags = [[word for word in words(text[start:end]) if word not in ignored] for start, end in sentences]
     chosen = maximal_marginal_relevance(scores, word_similarity(bags), k)
     return [(*sentences[i], scores[i]) for i in chosen]
 
 
-def _worth_reading(text: str, person: Character) -> list[tuple[int, int]]:
+def _worth_reading(text: str, person: Entity) -> list[tuple[int, int]]:
     """The sentences that name them, in story order; of very many the first, and those that look telling."""
     found = [
         (start, end)
@@ -102,7 +100,7 @@ def _worth_reading(text: str, person: Character) -> list[tuple[int, int]]:
     return sorted(found[:FIRST_READ] + rest[: MOST_READ - FIRST_READ])
 
 
-def _telling(person: Character) -> re.Pattern[str]:
+def _telling(person: Entity) -> re.Pattern[str]:
     names = "|".join(
         r"\s+".join(re.escape(word) for word in name.split()) for name in (person.name, *person.aliases)
     )

@@ -26,7 +26,7 @@ from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks.narrativeqa import load
 from evaluation.metrics.overlap import scored
 from indexing.character_lookup import find_character
-from indexing.characters import find_names
+from indexing.characters import named
 from indexing.errors import UnknownCharacter
 
 _ASKED = re.compile(r"[Ww]ho (?:is|was) (?P<name>[A-Z][\w.'-]*(?: (?:[A-Z][\w.'-]*|of|de|von|the))*)\s*\?")
@@ -62,7 +62,7 @@ def main() -> None:
             first: list[str] = []
             best: list[str] = []
             try:
-                person = find_character(book.text, find_names(book, Path(cache)), name)
+                person = find_character(book.text, named(book.text, Path(cache)), name)
             except UnknownCharacter:
                 unknown += 1
             else:

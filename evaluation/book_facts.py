@@ -61,7 +61,7 @@ def measure(
     stories: Path,
     configuration: Configuration,
     store: Path,
-    models: tuple[str, str, str | None],
+    models: tuple[str, str, str],
     limit: int | None,
     progress: Progress,
 ) -> list[Scored]:

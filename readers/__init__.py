@@ -420,6 +420,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "rnn_labeler:RnnLabelerReader",
         "the value of the property that is asked, a run of words that a recurrent network labels",
         "4.3",
+        shipped=True,
     ),
     _property(
         "wr-seq2seq",
@@ -432,6 +433,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "property_seq2seq:PlaceholderReader",
         "as `wr-seq2seq`, with unknown words copied from the document",
         "4.4.1",
+        shipped=True,
     ),
     _property(
         "wr-char",
@@ -447,6 +449,7 @@ READERS: dict[str, ReaderSpec] = by_name(
     ),
 )
 DEFAULT_READER = "auto"
+DEFAULT_EXTRACTOR = "rnn-labeler"  # asked a property by its name
 
 _opened: dict[tuple[object, ...], Reader] = {}
 _opening = threading.Lock()

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from answering.citing import chapter_at, page_at
 from answering.quotes import chapters_until
 from indexing.card import BookCard
-from indexing.characters import Character
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
 from service.schemas import example
+from text.named_entities import Entity
 
 _BOOK = {
     "id": "the-bell",
@@ -168,7 +168,7 @@ class CharacterOut(PlaceOut):
     places: list[tuple[int, int]] = Field(description="The bounds of each place, in story order.")
 
     @classmethod
-    def named(cls, character: Character, index: BookIndex, limit: int) -> CharacterOut:
+    def named(cls, character: Entity, index: BookIndex, limit: int) -> CharacterOut:
         """A character of the book that the index is of, which has been read up to ``limit``."""
         first = PlaceOut.of(*character.places[0], index, limit)
         return cls(

@@ -154,13 +154,13 @@ Read = Annotated[
 ]
 
 
-@router.get("/books/{book_id}/characters", responses=problems.responses(404, 422, 500, 501), tags=["books"])
+@router.get("/books/{book_id}/characters", responses=problems.responses(404, 422, 500), tags=["books"])
 async def characters(book_id: BookInPath, service: TheService, before: Read = None) -> list[CharacterOut]:
     """Who is in the book, the most frequent first. The first call for a book reads all of it, for seconds."""
     return await service.overviews.characters(book_id, before)
 
 
-@router.get("/books/{book_id}/who", responses=problems.responses(404, 422, 500, 501, 504), tags=["books"])
+@router.get("/books/{book_id}/who", responses=problems.responses(404, 422, 500, 504), tags=["books"])
 async def who(
     book_id: BookInPath,
     service: TheService,

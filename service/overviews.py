@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from fastapi.concurrency import run_in_threadpool
@@ -12,11 +11,11 @@ from answering.book_qa import BookQA
 from answering.facts import FactFinder, check_properties
 from answering.profiles import SENTENCES as PROFILE_SENTENCES
 from answering.profiles import profile
+from answering.quotes import story_text
 from answering.recaps import SENTENCES as RECAP_SENTENCES
 from answering.recaps import recap
-from indexing.characters import characters, find_names, known_names, names_until
+from indexing.characters import named, persons
 from indexing.index import BookIndex
-from indexing.tagged_book import Name
 from service.book_schemas import CharacterOut
 from service.load.batching import Batcher
 from service.overview_schemas import ChapterRecapOut, FactsOut, ProfileOut, RecapOut
@@ -35,15 +34,13 @@ class Overviews:
         self._batcher = batcher
         self._cache = settings.cache
         self._facts = FactFinder(qa, settings.cache, settings.retriever, settings.reader, settings.extractor)
-        self._tagging = asyncio.Lock()
 
     async def characters(
         self, book_id: str, before: int | str | None, field: str = "query/before"
     ) -> list[CharacterOut]:
-        """Who is in a book; raises ``MissingTagger`` too."""
+        """Who is in a book."""
         index, limit = await self.opened(book_id, before, field)
-        names = await self._names(index, limit)
-        found = await run_in_threadpool(characters, index.book.text, names)
+        found = await run_in_threadpool(lambda: persons(named(story_text(index, limit), self._cache)))
         return [CharacterOut.named(one, index, limit) for one in found]
 
     async def who(
@@ -54,11 +51,11 @@ class Overviews:
         k: int = PROFILE_SENTENCES,
         field: str = "query/before",
     ) -> ProfileOut:
-        """Who somebody is; raises ``UnknownCharacter`` and ``MissingTagger`` too."""
+        """Who somebody is; raises ``UnknownCharacter`` too."""
         index, limit = await self.opened(book_id, before, field)
-        names = await self._names(index, limit)
         async with self._batcher.deadline():
-            return ProfileOut.model_validate(await self._batcher.run(profile, index, names, name, limit, k))
+            found = await self._batcher.run(profile, index, name, limit, self._cache, k)
+        return ProfileOut.model_validate(found)
 
     async def recap(
         self,
@@ -98,15 +95,3 @@ class Overviews:
             return index, limit_before(before, index.characters)
         except BadRequest as error:
             raise BadRequest(field, str(error)) from None
-
-    async def _names(self, index: BookIndex, limit: int) -> list[Name]:
-        """The names up to there; one book at a time is read for them, and what was found is kept."""
-
-        def found() -> list[Name]:
-            return names_until(index.book, find_names(index.book, self._cache), limit)
-
-        names = await run_in_threadpool(known_names, index.book, self._cache)
-        if names is not None and limit == index.characters:
-            return names_until(index.book, names, limit)
-        async with self._tagging:  # waiting takes no thread from other calls
-            return await run_in_threadpool(found)

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import STORE_CACHE_BYTES, Configuration
 from indexing.store_address import BadAddress, StoreAddress, checked_address
-from readers import DEFAULT_READER, public_readers
+from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers
 from readers.external.discovery import USUAL_ADDRESSES, is_local
 from retrieval import DEFAULT_RETRIEVER, public_retrievers
 from text.errors import StoryQAError
@@ -50,10 +50,9 @@ class Settings(BaseSettings):
     )
     retriever: str = Field(default=DEFAULT_RETRIEVER, description="the retriever where none is named")
     reader: str = Field(default=DEFAULT_READER, description="the reader where none is named")
-    extractor: str | None = Field(
-        default=None,
-        description="the reader of properties that facts are found with, such as rnn-labeler:DIR; by default "
-        "the one that comes with storyqa, if any",
+    extractor: str = Field(
+        default=DEFAULT_EXTRACTOR,
+        description="the reader of properties that facts are found with, such as rnn-labeler:DIR",
     )
     readers: Annotated[tuple[str, ...], NoDecode] = Field(
         default_factory=public_readers,

@@ -9,10 +9,11 @@ from manuscripts import FILES, Manuscript
 from test_epub import PROSE, pack, package, page
 
 from answering.profiles import profile
+from answering.quotes import story_text
 from answering.recaps import recap
 from indexing.book import Book, LeftOut
 from indexing.build import BuildSettings, build_book
-from indexing.characters import find_names, names_until
+from indexing.characters import named
 from indexing.errors import UnknownCharacter
 from indexing.formats.apparatus import is_apparatus, left_out
 from indexing.formats.read import read_book
@@ -111,15 +112,17 @@ def test_a_document_in_which_the_story_begins_is_searched_whatever_else_is_in_it
 
 
 def test_nobody_is_told_of_by_it_and_nothing_recapped(tmp_path: Path, tiny_bert: Path) -> None:
-    reviews = "<h1>Praise for the Gull</h1><p>Wilm Orr has never read a better herring, he told us.</p>"
+    reviews = "<h1>Praise for the Gull</h1><p>A better herring, said Wilm Orr, he has never read.</p>"
     store = IndexStore(tmp_path)
     book = read(epub(reviews))
     build_book(book, BuildSettings(encoder=str(tiny_bert)), store)
     index = store.open("gull")
-    names = names_until(index.book, find_names(index.book, tmp_path / "cache"), None)
-    assert all(not one.start <= name.start < one.end for name in names for one in book.left_out)
+    assert any(one.name == "Wilm Orr" for one in named(book.text, tmp_path / "cache"))
+    found = named(story_text(index, index.characters), tmp_path / "cache")
+    places = [place for one in found for place in one.places]
+    assert all(not one.start <= start < one.end for start, _ in places for one in book.left_out)
     with pytest.raises(UnknownCharacter):
-        profile(index, names, "Wilm Orr", None)
+        profile(index, "Wilm Orr", None, tmp_path / "cache")
     told = [one.text for part in recap(index, None, 10) for one in part.sentences]
     assert "The gull sat on the weir and watched the miller count his sacks." in told
     assert not any("Orr" in one or "swam" in one for one in told)

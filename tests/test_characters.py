@@ -1,4 +1,4 @@
-"""Who is in a book: on the command line, over HTTP, and where what finds names is not installed."""
+"""Who is in a book: on the command line and over HTTP; the tagger of clozes, whole and missing."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ from encoders.errors import ModelError
 from indexing.book import Book
 from indexing.build import BookTask
 from indexing.build_many import build_many
-from indexing.characters import characters, find_names, names_until
+from indexing.characters import named, persons
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
+from indexing.tagged_book import sentences_of
 from service.cli import run
 from service.client import Client
 from service.settings import Settings
 
 TEXT = (
-    "Mary Turner left London on Monday. The museum, Mrs. Turner said, had paid for her. In Paris she met "
-    "Peter Brown, who works for Google. Mr. Brown had never seen London. Mary Turner laughed at him."
+    "On Monday Miss Mary Turner left London, and nobody saw Mary Turner go. The museum, Miss Turner said, "
+    "had paid for her. In Paris she met old Peter Brown, who works in London. Mr. Brown had never seen "
+    "Paris, and laughed at Peter Brown in the glass."
 )
+MARY = ("Miss Mary Turner", "Mary Turner", "Miss Turner")
 
 
-@pytest.fixture
-def book() -> Book:
-    return Book("museum", "The museum", TEXT, "museum.txt")
-
-
-def test_persons_are_listed_by_how_often_they_are_named(book: Book, tmp_path: Path) -> None:
-    found = characters(TEXT, find_names(book, tmp_path))
-    assert [(one.name, one.aliases, len(one.places)) for one in found] == [
-        ("Mary Turner", ("Turner",), 3),
-        ("Peter Brown", ("Brown",), 2),
+def test_persons_are_listed_by_how_often_they_are_named(tmp_path: Path) -> None:
+    found = persons(named(TEXT, tmp_path))
+    assert [(one.name, one.aliases) for one in found] == [
+        ("Miss Mary Turner", ("Mary Turner", "Miss Turner")),
+        ("Peter Brown", ("Mr. Brown",)),
     ]
     assert [[TEXT[start:end] for start, end in one.places] for one in found] == [
-        ["Mary Turner", "Turner", "Mary Turner"],
-        ["Peter Brown", "Brown"],
+        [*MARY],
+        ["Peter Brown", "Mr. Brown", "Peter Brown"],
     ]
 
 
-def test_nobody_is_known_who_comes_later(book: Book, tmp_path: Path) -> None:
-    names = find_names(book, tmp_path)
-    [early] = characters(TEXT, names_until(book, names, TEXT.index("In Paris")))
-    assert (early.name, len(early.places)) == ("Mary Turner", 2)
-    assert names_until(book, names, 0) == []
-    assert names_until(book, names, None) == names
+def test_what_was_found_is_kept_and_is_the_same_again(tmp_path: Path) -> None:
+    found = named(TEXT, tmp_path)
+    [file] = (tmp_path / "names").iterdir()
+    assert named(TEXT, tmp_path) == found
+    file.write_text("[", encoding="utf-8")  # damaged
+    assert named(TEXT, tmp_path) == found
+    assert named("", tmp_path) == []
+
+
+def test_nobody_is_known_who_comes_later(tmp_path: Path) -> None:
+    [early] = persons(named(TEXT[: TEXT.index("In Paris")], tmp_path))
+    assert (early.name, len(early.places)) == ("Miss Mary Turner", 3)
 
 
 @pytest.fixture(scope="module")
@@ -77,45 +81,46 @@ def test_the_command_and_the_call_list_the_same(
         assert problem(client.get("/books/muse/characters"), 404)["near"] == ["museum"]
         with Client(str(client.base_url)) as ours:
             assert [one.model_dump(mode="json") for one in ours.characters("museum", before="50%")] == early
-    assert [one["name"] for one in printed] == ["Mary Turner", "Peter Brown"]
-    assert [one["count"] for one in early] == [2]
-    assert printed[0] == {
-        "name": "Mary Turner",
-        "aliases": ["Turner"],
-        "count": 3,
-        "start": 0,
-        "end": 11,
-        "chapter": None,
-        "page": None,
-        "percent": 0.0,
-        "last": {
-            "start": TEXT.rindex("Mary Turner"),
-            "end": TEXT.rindex("Mary Turner") + 11,
+    assert [one["name"] for one in printed] == [MARY[0], "Peter Brown"]
+    assert [one["count"] for one in early] == [3]
+    starts = [TEXT.index(words) for words in ("Miss Mary", "Mary Turner go", "Miss Turner")]
+    places = [(start, start + len(name)) for start, name in zip(starts, MARY, strict=True)]
+    first, last = (
+        {
+            "start": start,
+            "end": end,
+            "percent": round(100 * start / len(TEXT), 1),
             "chapter": None,
             "page": None,
-            "percent": round(100 * TEXT.rindex("Mary Turner") / len(TEXT), 1),
-        },
-        "places": [
-            [start, start + len(name)]
-            for start, name in (
-                (0, "Mary Turner"),
-                (TEXT.index("Turner said"), "Turner"),
-                (TEXT.rindex("Mary Turner"), "Mary Turner"),
-            )
-        ],
+        }
+        for start, end in (places[0], places[-1])
+    )
+    assert printed[0] == {
+        "name": MARY[0],
+        "aliases": list(MARY[1:]),
+        "count": 3,
+        **first,
+        "last": last,
+        "places": [list(place) for place in places],
     }
 
 
-@pytest.mark.parametrize("missing", ["spacy", "nltk.tokenize"])
 def test_without_the_extra_one_line_says_so(
-    missing: str, store: IndexStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: IndexStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    monkeypatch.setitem(sys.modules, "nltk.tokenize", None)
     tagging.load_tagger.cache_clear()
-    with serving(Settings(store=store.root, cache=tmp_path, retriever="bm25", reader="overlap")) as client:
-        content = problem(client.get("/books/museum/characters"), 501)
+    asked = {"book_id": "museum", "question": "____ laughed at Peter Brown.", "reader": "cloze-frames"}
+    settings = Settings(
+        store=store.root, cache=tmp_path, retriever="bm25", reader="overlap", readers=("cloze-frames",)
+    )
+    with serving(settings) as client:
+        content = problem(client.post("/answer", json=asked), 501)
     assert "pip install 'storyqa[cloze]'" in content["detail"]
     assert "\n" not in content["detail"]
+    with pytest.raises(tagging.MissingTagger, match=r"nltk.*pip install 'storyqa\[cloze\]'"):
+        list(sentences_of(TEXT))
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:

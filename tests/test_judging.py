@@ -14,19 +14,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoders.errors import ModelError
-from readers.default.answer_selector import MARGIN, Logistic, Signals, choose, load_selectors, logit
+from readers.default.answer_selector import (
+    MARGIN,
+    AnswerSelector,
+    Logistic,
+    Signals,
+    choose,
+    load_selectors,
+    logit,
+)
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
-from training.objectives.answer_selector import (
+from training.objectives.answer_selector import most_relevant, score_candidates, write_selector
+from training.selection import (
     ScoredCandidates,
-    cross_validate,
+    SelectionScores,
+    cheapest,
     fit_logistic,
     fit_selector,
-    most_relevant,
-    score_candidates,
-    write_selector,
+    judge_apart,
+    score_selection,
 )
 
 PLAIN = Signals(
@@ -90,6 +99,11 @@ def _scored(kind: str, spans_are_right: bool, story: str) -> ScoredCandidates:
     return ScoredCandidates(story, "sections", f"{kind} was it?", (spoken, written), worth)
 
 
+def _validated(scored: list[ScoredCandidates]) -> dict[str, SelectionScores]:
+    judged = judge_apart(scored)
+    return score_selection(judged, cheapest(judged))
+
+
 def test_a_selector_learns_whose_answers_to_which_questions_are_right() -> None:
     scored = [_scored(kind, kind == "who", f"{n % 10}") for n in range(60) for kind in ("who", "why")]
     selector = fit_selector(scored)
@@ -98,7 +112,7 @@ def test_a_selector_learns_whose_answers_to_which_questions_are_right() -> None:
         best = choose(worth, [signals.written for signals in one.signals])
         assert one.worth[best] == 1.0
         assert selector.right(one.signals[best].features(one.question)) > 0.9
-    (scores,) = cross_validate(scored).values()
+    (scores,) = _validated(scored).values()
     assert (scores.questions, scores.judged, scores.best_possible) == (120, 1.0, 1.0)
     assert scores.spans == scores.written == 0.5
 
@@ -106,7 +120,7 @@ def test_a_selector_learns_whose_answers_to_which_questions_are_right() -> None:
 def test_no_question_is_judged_by_a_judge_that_was_shown_its_story() -> None:
     # In each story the other kind of answer is right: nothing that holds elsewhere helps.
     scored = [_scored("who", story % 2 == 0, str(story)) for story in range(10) for _ in range(20)]
-    (scores,) = cross_validate(scored).values()
+    (scores,) = _validated(scored).values()
     assert scores.judged <= 0.5
 
 
@@ -116,7 +130,9 @@ def test_no_other_candidate_has_more_confidence_than_the_answer(reader: AutoRead
     assert others
     assert all(one.confidence <= best.confidence and one.score <= best.score for one in others)
     assert [one.score for one in others] == sorted((one.score for one in others), reverse=True)
-    assert ((best,),) == tuple(map(tuple, AutoReader.load(None).read([reading], 1)))
+    ((alone,),) = AutoReader.load(None).read([reading], 1)
+    assert (alone.text, alone.span) == (best.text, best.span)
+    assert (alone.score, alone.confidence) == pytest.approx((best.score, best.confidence), rel=1e-5)
 
 
 def test_the_candidates_are_the_spans_and_what_else_was_written(reader: AutoReader) -> None:
@@ -132,9 +148,53 @@ def test_the_candidates_are_the_spans_and_what_else_was_written(reader: AutoRead
         assert (answer.span is None) == one.written
         assert answer.span is not None or answer.support is not None
         assert 0 <= one.f1_spans <= 1 + 1e-6
+        assert one.f1_written is not None
         assert 0 <= one.f1_written <= 1 + 1e-6
         assert one.log_probability < 0 <= one.certainty <= 1
     assert reader.candidates([Reading("Who?", ())]) == [([], [])]
+
+
+ALWAYS, NEVER = Logistic(9.0, {}), Logistic(-9.0, {})
+
+
+@pytest.mark.parametrize("n_best", [1, 8])
+def test_answers_are_written_only_where_one_might_be_better(n_best: int) -> None:
+    readings = [
+        Reading("Who was asleep on the moon?", folktales.GOOSE),
+        Reading("Why did the goose fly to the moon?", folktales.GOOSE),
+        Reading("Who?", ()),
+    ]
+    # A written answer is worth more, wherever there is one.
+    selector = AnswerSelector(Logistic(0.0, {"written": 9.0}), ALWAYS, NEVER, NEVER, ALWAYS, 0.5)
+    given = AutoReader.load(None)
+    writing, speaking = (
+        AutoReader(given._span, given._generate, replace(selector, writes=writes)).read(readings, n_best)
+        for writes in (ALWAYS, NEVER)
+    )
+    for written, spoken in zip(writing[:2], speaking[:2], strict=True):
+        assert written[0].span is None
+        assert all(one.span is not None for one in spoken)
+        assert written[0].confidence > 0.9 > 0.1 > spoken[0].confidence
+    assert writing[2] == speaking[2] == []
+
+
+def test_a_selector_learns_where_to_write() -> None:
+    scored = [_scored(kind, kind == "who", f"{n % 10}") for n in range(400) for kind in ("who", "why")]
+    selector = fit_selector(scored)
+    spoken = replace(PLAIN, f1_written=None)
+    assert selector.writes(spoken.features("who was it?")) < 0.1
+    assert selector.writes(spoken.features("why was it?")) > 0.9
+    assert selector.span_right(spoken.features("why was it?")) < 0.1
+    (scores,) = _validated(scored).values()
+    assert (scores.judged, scores.asked_to_write) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("kinds", [("who",), ("who", "why")])
+def test_nothing_is_written_where_that_is_never_better(kinds: tuple[str, ...]) -> None:
+    scored = [_scored(kind, True, f"{n % 10}") for n in range(60) for kind in kinds]
+    assert cheapest(judge_apart(scored)) > 1
+    assert cheapest([]) == 0.0  # of one story nothing is known
+    assert cheapest(judge_apart(scored[:1])) == 0.0
 
 
 def test_the_passages_read_are_in_story_order_and_hold_the_answer(reader: AutoReader, corpus: Corpus) -> None:

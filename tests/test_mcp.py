@@ -151,7 +151,7 @@ def test_what_is_too_long_for_one_call_is_read_in_several(tmp_path: Path) -> Non
         ("read", {"book_id": BOOK, "start": 10**6}, "bound nothing"),
         ("read", {"book_id": BOOK, "start": 1, "chapter": "I. The Lamp"}, "not both"),
         ("read", {"book_id": BOOK, "chapter": "IV"}, "no chapter"),
-        ("who", {"book_id": BOOK, "name": "Abel Thorn"}, "did you mean 'Abel Thorne'"),
+        ("who", {"book_id": BOOK, "name": "Abel Thorn"}, "did you mean 'Mr. Abel Thorne'"),
         ("who", {"book_id": BOOK, "name": ""}, "name: "),
         ("recap", {"book_id": BOOK, "before": "half"}, "wanted a character offset"),
         ("facts", {"book_id": BOOK, "property": [" "]}, "the property is empty"),

@@ -54,6 +54,16 @@ def test_title_surname_and_full_name_are_one_person() -> None:
     assert len(darcy.places) == 6
 
 
+def test_a_full_name_said_once_is_of_whom_a_part_of_it_names_where_no_other_can_be() -> None:
+    text = "This was Mr. Crispin Lovage, the merchant. They all knew Mr. Lovage, and Mr. Lovage knew them."
+    [lovage] = [one for one in found(text).values() if one.is_person]
+    assert len(lovage.places) == 3
+    assert "Mr. Crispin Lovage" in (lovage.name, *lovage.aliases)
+    cousin = " Then came old Hugh Lovage. They had asked for Hugh Lovage, he said, and Hugh Lovage was there."
+    [crispin] = [one for name, one in found(text + cousin).items() if "Crispin" in name]
+    assert len(crispin.places) == 1
+
+
 def test_the_speakers_of_a_play_are_counted_and_shortened_names_made_whole() -> None:
     lines = "".join(f"AMO. The {i}th word, sir.\n\nHEDON. No.\n\n" for i in range(6))
     text = f"{lines}Here comes Amorphus, said one, and Amorphus bowed to Hedon and Hedon to Amorphus.\n"

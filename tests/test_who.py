@@ -11,11 +11,12 @@ import pytest
 from server import problem, serving, wait_until_ready
 
 from answering.profiles import Profile, profile
+from answering.quotes import story_text
 from evaluation.sample import sample_story
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.character_lookup import find_character
-from indexing.characters import characters, find_names, names_until
+from indexing.characters import named, persons
 from indexing.errors import UnknownCharacter
 from indexing.formats.read import read_book
 from indexing.index import BookIndex
@@ -47,7 +48,7 @@ def index_of(text: str, folder: Path) -> BookIndex:
 
 
 def told(index: BookIndex, cache: Path, asked: str, before: int | None = None, k: int = 3) -> Profile:
-    return profile(index, names_until(index.book, find_names(index.book, cache), before), asked, before, k)
+    return profile(index, asked, before, cache, k)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,14 @@ def test_a_name_of_several_is_said_to_be_one(index: BookIndex, cache: Path) -> N
     assert set(raised.value.near) == {"Aldith Sarn", "Tom Sarn"}
 
 
-def test_a_name_that_the_tagger_overlooked_is_found_as_it_is_written() -> None:
+def test_a_title_tells_husband_and_wife_apart(tmp_path: Path) -> None:
+    text = "Then came Mrs. Darrow with Mr. Darrow. “Sit,” said Mr. Darrow, and Mrs. Darrow sat by Mr. Darrow."
+    found = named(text, tmp_path)
+    for asked, count in (("Mrs. Darrow", 2), ("mr. darrow", 3)):
+        assert len(find_character(text, found, asked).places) == count
+
+
+def test_a_name_that_was_overlooked_is_found_as_it_is_written() -> None:
     text = "Slasher barked. Nobody but Slasher and Slashers came."
     assert find_character(text, [], "Slasher").places == ((0, 7), (27, 34))
     with pytest.raises(UnknownCharacter):
@@ -123,10 +131,9 @@ def test_what_is_told_does_not_depend_on_what_lies_behind_the_limit(tmp_path: Pa
     outcomes = []
     for number, text in enumerate((story, other)):
         index = index_of(text, tmp_path / str(number))
-        names = names_until(index.book, find_names(index.book, cache), limit)
-        people = characters(text, names)
+        people = persons(named(story_text(index, limit), cache))
         asked = [one.name for one in people[:2]]
-        outcomes.append((people, [profile(index, names, name, limit) for name in asked]))
+        outcomes.append((people, [profile(index, name, limit, cache) for name in asked]))
     assert outcomes[0] == outcomes[1]
     assert len(outcomes[0][1]) == 2
     for one in outcomes[0][1]:

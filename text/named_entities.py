@@ -143,12 +143,17 @@ class _Keys:
             self._pronouns[core].update(sign for sign in one.signs if sign in ("he", "she"))
         self._counts = Counter(self._key(one) for one in mentions)
         self._wholes: dict[_Key, _Key] = {}
-        longer: dict[str, list[_Key]] = defaultdict(list)
+        longer: dict[tuple[bool, str], list[_Key]] = defaultdict(list)
         for key in sorted(self._counts, key=lambda one: len(one[0]), reverse=True):
-            self._wholes[key] = self._whole(key, longer[key[0][0]] + longer[key[0][-1]])
-            if len(key[0]) > 1 and self._counts[key] >= 2:
+            # A name in full that is said once may be run into its neighbour: it counts where no other does.
+            for once in (False, True):
+                of_both = longer[once, key[0][0]] + longer[once, key[0][-1]]
+                self._wholes[key] = self._whole(key, of_both)
+                if self._wholes[key] != key:
+                    break
+            if len(key[0]) > 1:
                 for word in {key[0][0], key[0][-1]}:
-                    longer[word].append(key)
+                    longer[self._counts[key] < 2, word].append(key)
 
     def whole(self, one: Mention) -> _Key:
         """The key of the fullest name of whom the mention names."""

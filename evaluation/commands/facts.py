@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories
-from readers import DEFAULT_READER
+from readers import DEFAULT_EXTRACTOR, DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ def facts(
         Path, typer.Option("--data", help="The list of facts, book_facts.csv, or the folder that holds it.")
     ],
     stories: Stories,
-    extractor: Annotated[
-        str | None,
-        typer.Option("--extractor", help="As for storyqa facts: rnn-labeler:DIR.", show_default=False),
-    ] = None,
+    extractor: Annotated[str, typer.Option("--extractor", help="As for storyqa facts.")] = DEFAULT_EXTRACTOR,
     reader: ReaderName = DEFAULT_READER,
     retriever: RetrieverName = DEFAULT_RETRIEVER,
     limit: Annotated[int | None, typer.Option("--limit", help="The first so many books only.", min=1)] = None,

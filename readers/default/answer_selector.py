@@ -1,4 +1,4 @@
-"""How likely an answer is right: a logistic model of what the readers say of it."""
+"""Whether an answer has to be written, and how likely one is right: logistic models of what readers say."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from encoders.sizes import weights_folder
 WEIGHTS = "judge.json"
 MARGIN = 0.05  # of ROUGE-L
 ABOUT = ("feel", "will")  # what is felt or will be stands in few stories word for word
+_MODELS = ("worth", "right", "span_worth", "span_right", "writes")
 ASKED = ("why", "how", "who", "what", "where", "when", "which")
 
 
@@ -22,7 +23,8 @@ class Signals:
     """What is known of a candidate answer before anybody tells whether it is right.
 
     ``f1_spans`` and ``f1_written`` are the word F1 it is expected to have against the span reader's and
-    the generator's candidates, ``log_probability`` the generator's per token, ``relevance`` the
+    the generator's candidates, None where nothing was written; ``log_probability`` is the generator's per
+    token, ``relevance`` the
     log-odds that the best window answers the question at all, and ``own_relevance`` that of the
     passage it rests on; ``certainty`` is the probability of the likeliest span. ``alone`` is how many
     words were read if they were one passage, None if there were several.
@@ -31,7 +33,7 @@ class Signals:
     written: bool
     words: int
     f1_spans: float
-    f1_written: float
+    f1_written: float | None
     log_probability: float
     relevance: float
     own_relevance: float
@@ -47,7 +49,6 @@ class Signals:
             "written": written,
             "log_words": math.log1p(self.words),
             "logit_f1_spans": logit(self.f1_spans),
-            "logit_f1_written": logit(self.f1_written),
             "log_probability": max(self.log_probability, -8.0),
             "relevance": max(-8.0, min(8.0, self.relevance)),
             "own_relevance": max(-8.0, min(8.0, self.own_relevance)),
@@ -58,6 +59,8 @@ class Signals:
             "written_logit_f1_spans": written * logit(self.f1_spans),
             "written_log_probability": written * max(self.log_probability, -8.0),
         }
+        if self.f1_written is not None:
+            found["logit_f1_written"] = logit(self.f1_written)
         for word in ABOUT:
             if word in asked:
                 found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
@@ -89,10 +92,19 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSelector:
-    """``worth``: the ROUGE-L an answer is expected to have; ``right``: the probability of 0.5 or more."""
+    """``worth``: the ROUGE-L an answer is expected to have; ``right``: the probability of 0.5 or more.
+
+    ``span_worth`` and ``span_right`` are those of a span where nothing was written, and ``writes`` is the
+    probability, by the first span's features, that a written answer would be chosen: from ``writes_from`` on
+    it is written.
+    """
 
     worth: Logistic
     right: Logistic
+    span_worth: Logistic
+    span_right: Logistic
+    writes: Logistic
+    writes_from: float
 
 
 @lru_cache
@@ -105,7 +117,10 @@ def load_selectors(folder: str | None = None) -> Mapping[str, AnswerSelector]:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         return {
-            reader: AnswerSelector(*(Logistic(**fitted[name]) for name in ("worth", "right")))
+            reader: AnswerSelector(
+                **{name: Logistic(**fitted[name]) for name in _MODELS},
+                writes_from=float(fitted["writes_from"]),
+            )
             for reader, fitted in stored["judges"].items()
         }
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from encoders.cross_encoder import load_crossencoder
-from readers.default.answer_selector import AnswerSelector, Logistic, Signals, choose, load_selectors
+from readers.default.answer_selector import (
+    AnswerSelector,
+    Logistic,
+    Signals,
+    choose,
+    load_selectors,
+)
 from readers.default.generate import GenerateReader
 from readers.default.span import (
+    Candidate,
     SpanReader,
     answers,
     candidate_spans,
@@ -26,8 +33,9 @@ F1_WEIGHT = 32.0  # in a ranking: chosen on 45 held-out questions about summarie
 class AutoReader(Ranker):
     """Gives the best answer of the span reader or of the generator, whichever a selector chooses.
 
-    The score is the ROUGE-L that an answer is expected to have, by a logistic model of what both
-    readers say of it; the confidence the probability that it is 0.5 or more
+    Writing takes longer than all else and is seldom better, so it is done only where the selector expects
+    that of the first span. The score is the ROUGE-L that an answer is expected to have, by a logistic model
+    of what both readers say of it; the confidence the probability that it is 0.5 or more
     (``readers.default.answer_selector``). The other candidates follow, none with more of either.
     """
 
@@ -45,7 +53,8 @@ class AutoReader(Ranker):
     @classmethod
     def without_selector(cls, argument: str | None) -> AutoReader:
         """The readers of a folder with a selector that finds all answers alike: to fit another with."""
-        return cls(*_readers(argument), AnswerSelector(Logistic(0.0, {}), Logistic(0.0, {})))
+        alike = Logistic(0.0, {})
+        return cls(*_readers(argument), AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0))
 
     def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
         """See ``Reader.prepare``: what the encoder says of every passage, for both readers."""
@@ -55,9 +64,13 @@ class AutoReader(Ranker):
         """See ``Reader.read``: spans, and written answers that rest on a sentence."""
         if n_best < 1:
             raise ValueError(f"n_best {n_best}; wanted at least 1")
+        prepared = self.prepare(readings)
+        found = [self._spoken(one, n_best) for one in prepared]
+        written = [i for i, one in enumerate(prepared) if self._writes(one, *found[i])]
+        for i, of_one in zip(written, self.candidates([prepared[i] for i in written]), strict=True):
+            found[i] = of_one
         return [
-            self._ranked(reading, *of_one)[:n_best]
-            for reading, of_one in zip(readings, self.candidates(readings), strict=True)
+            self._ranked(reading, *of_one)[:n_best] for reading, of_one in zip(prepared, found, strict=True)
         ]
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
@@ -71,7 +84,25 @@ class AutoReader(Ranker):
         """The candidates of both readers for each reading, and what is known of each."""
         prepared = self.prepare(readings)
         written = self._generate.read(prepared, WRITTEN)
-        return [self._signals(*one) for one in zip(prepared, written, strict=True)]
+        found = []
+        for reading, of_one in zip(prepared, written, strict=True):
+            spans = candidate_spans(reading)
+            both = merged([*answers(reading, spans, SPANS), *of_one], SPANS + WRITTEN)
+            found.append((both, self._signals(reading, spans, both, of_one)))
+        return found
+
+    def _spoken(self, reading: Reading, n_best: int) -> tuple[list[Answer], list[Signals]]:
+        """As ``candidates`` for one reading, before anything is written."""
+        spans = candidate_spans(reading)
+        best = answers(reading, spans, min(n_best, SPANS))
+        return best, self._signals(reading, spans, best, None)
+
+    def _writes(self, reading: Reading, candidates: Sequence[Answer], signals: Sequence[Signals]) -> bool:
+        """Whether a written answer may be better than the first of these spans."""
+        selector = self._selector
+        return (
+            not candidates or selector.writes(signals[0].features(reading.question)) >= selector.writes_from
+        )
 
     def _ranked(
         self, reading: Reading, candidates: Sequence[Answer], signals: Sequence[Signals]
@@ -79,8 +110,9 @@ class AutoReader(Ranker):
         if not candidates:
             return []
         features = [one.features(reading.question) for one in signals]
-        worth = [self._selector.worth(one) for one in features]
-        right = [self._selector.right(one) for one in features]
+        selector, alone = self._selector, signals[0].f1_written is None
+        worth = list(map(selector.span_worth if alone else selector.worth, features))
+        right = list(map(selector.span_right if alone else selector.right, features))
         best = choose(worth, [one.written for one in signals])
         order = sorted(range(len(candidates)), key=lambda i: (i != best, -worth[i]))
         return [
@@ -88,26 +120,30 @@ class AutoReader(Ranker):
             for i in order
         ]
 
-    def _signals(self, reading: Reading, written: Sequence[Answer]) -> tuple[list[Answer], list[Signals]]:
+    def _signals(
+        self,
+        reading: Reading,
+        spans: Sequence[Candidate],
+        candidates: Sequence[Answer],
+        written: Sequence[Answer] | None,
+    ) -> list[Signals]:
+        """What is known of each candidate, by all ``spans`` and by all that was ``written``."""
         import numpy as np
 
-        found = candidate_spans(reading)
-        spans = answers(reading, found, SPANS)
-        candidates = merged([*spans, *written], SPANS + WRITTEN)
-        if not candidates:
-            return [], []
         texts = [answer.text for answer in candidates]
-        f1_spans = f1_against(reading, found, texts)
-        chances = np.exp([answer.score for answer in written])
-        f1_written = (
-            expected_f1(texts, [answer.text for answer in written], chances / chances.sum()).tolist()
-            if written
-            else [0.0] * len(texts)
-        )
+        f1_spans = f1_against(reading, spans, texts)
+        f1_written: list[float] | list[None] = [None] * len(texts)
+        if written is not None:
+            chances = np.exp([answer.score for answer in written])
+            f1_written = (
+                expected_f1(texts, [answer.text for answer in written], chances / chances.sum()).tolist()
+                if written
+                else [0.0] * len(texts)
+            )
         log_probabilities = self._generate.rank(reading, texts)
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
         alone = len(reading.passages[0].split()) if len(reading.passages) == 1 else None
-        return candidates, [
+        return [
             Signals(
                 written=answer.span is None,
                 words=len(answer.text.split()),
@@ -116,7 +152,7 @@ class AutoReader(Ranker):
                 log_probability=log_probabilities[i],
                 relevance=max(relevance),
                 own_relevance=_relevance(answer.span or answer.support, relevance),
-                certainty=float(probabilities(found).max()) if found else 0.0,
+                certainty=float(probabilities(spans).max()) if spans else 0.0,
                 alone=alone,
             )
             for i, answer in enumerate(candidates)

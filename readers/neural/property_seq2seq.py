@@ -185,4 +185,5 @@ class PlaceholderReader(PropertySeq2SeqReader):
     """As ``PropertySeq2SeqReader``; unknown words can be copied, each occurrence by a name of its own."""
 
     name = "wr-placeholder"
+    shipped = True
     placeholders = True

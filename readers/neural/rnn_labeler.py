@@ -50,6 +50,7 @@ class RnnLabelerReader(PropertyReader):
     """
 
     name = "rnn-labeler"
+    shipped = True
 
     @classmethod
     def net(cls, words: int, sizes: Mapping[str, int]) -> Module:

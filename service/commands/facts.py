@@ -33,7 +33,7 @@ def facts(
             "--extractor",
             metavar="NAME:DIR",
             help="A reader of properties that reads too what is found, such as rnn-labeler:DIR as "
-            "'storyqa train' left it; or STORYQA_EXTRACTOR.",
+            "'storyqa train' left it; by default STORYQA_EXTRACTOR, rnn-labeler.",
             show_default=False,
         ),
     ] = None,

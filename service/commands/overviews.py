@@ -13,7 +13,6 @@ from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.index import BookIndex
-    from indexing.tagged_book import Name
     from service.book_schemas import CharacterOut
     from service.settings import Settings
 
@@ -21,11 +20,14 @@ if TYPE_CHECKING:
 def characters(book_id: BookId, before: Before = None, store: Store = None, as_json: AsJson = False) -> None:
     """List who is in a book: name, other names, how often they are named, and where first and last."""
     with ProgressBars("looking for names"):
-        from indexing.characters import characters as found_in
+        from answering.quotes import story_text
+        from indexing.characters import named, persons
         from service.book_schemas import CharacterOut
 
-        index, limit, names = _named(book_id, before, store)
-        found = [CharacterOut.named(one, index, limit) for one in found_in(index.book.text, names)]
+        settings = _settings(store)
+        index, limit = _opened(book_id, before, settings)
+        everybody = persons(named(story_text(index, limit), settings.cache))
+        found = [CharacterOut.named(one, index, limit) for one in everybody]
     if as_json:
         print_json([one.model_dump() for one in found])
     elif found:
@@ -48,8 +50,9 @@ def who(
         from service.overview_schemas import ProfileOut
         from service.terminal_views import quote_lines
 
-        index, limit, names = _named(book_id, before, store)
-        found = profile(index, names, name, limit, k)
+        settings = _settings(store)
+        index, limit = _opened(book_id, before, settings)
+        found = profile(index, name, limit, settings.cache, k)
     if as_json:
         print_json(ProfileOut.model_validate(found).model_dump())
         return
@@ -102,15 +105,6 @@ def _opened(book_id: str, before: str | None, settings: Settings) -> tuple[BookI
     shelf = settings.index_store()
     index = shelf.open(shelf.full_id(book_id))
     return index, limit_before(before, index.characters)
-
-
-def _named(book_id: str, before: str | None, store: str | None) -> tuple[BookIndex, int, list[Name]]:
-    """The same, and the names up to there."""
-    from indexing.characters import find_names, names_until
-
-    settings = _settings(store)
-    index, limit = _opened(book_id, before, settings)
-    return index, limit, names_until(index.book, find_names(index.book, settings.cache), limit)
 
 
 def _print_characters(found: Sequence[CharacterOut]) -> None:
