@@ -254,7 +254,7 @@ class Reproduction:
                 for question in questions
                 if len(question.answers) > 1
             ]
-        settings = {**settings, "meteor": meteor.java() is not None}
+        settings = {**settings, "table": self.table.number, "meteor": meteor.java() is not None}
         kept = read_result(folder / RESULT, settings)
         if kept is None:
             progress(f"{row.system}: scoring", 0, 1)
