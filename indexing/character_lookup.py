@@ -11,7 +11,7 @@ from itertools import chain
 
 from indexing.errors import UnknownCharacter
 from text.named_entities import Entity
-from text.names import Key, name_key
+from text.names import Key, is_part, name_key
 
 MOST_NEAR = 5
 _NEAR = 0.75  # of the letters of a name that is misspelt
@@ -65,7 +65,7 @@ def _meant(found: Sequence[Entity], key: Key) -> list[Entity]:
     partly = [
         one
         for one, own in zip(found, keys, strict=True)
-        if key not in own and any(_is_part(key, other) for other in own)
+        if key not in own and any(is_part(key, other) for other in own)
     ]
     for one, own in zip(found, keys, strict=True):
         if key in own and all(len(one.places) >= len(other.places) for other in partly):
@@ -82,10 +82,6 @@ def near_names(found: Sequence[Entity], asked: str) -> tuple[str, ...]:
     key = name_key(asked.split())
     sharing = [one.name for one in found if any(set(key) & set(other) for other in _keys(one))]
     return tuple(dict.fromkeys([*(called[one] for one in nearest), *sharing]))[:MOST_NEAR]
-
-
-def _is_part(part: Key, whole: Key) -> bool:
-    return any(whole[i : i + len(part)] == part for i in range(len(whole) - len(part) + 1))
 
 
 def _with_all_places(text: str, one: Entity, found: Sequence[Entity]) -> Entity:

@@ -62,7 +62,7 @@ def entities(names: Sequence[tuple[Key, str]]) -> list[int]:
         longer = {
             whole[other]
             for other in having[key[0]]
-            if len(other) > len(key) and type_of[other] == type_of[key] and _is_part(key, other)
+            if len(other) > len(key) and type_of[other] == type_of[key] and is_part(key, other)
         }
         whole[key] = longer.pop() if len(longer) == 1 else key
         for word in set(key):
@@ -71,5 +71,6 @@ def entities(names: Sequence[tuple[Key, str]]) -> list[int]:
     return [numbers.setdefault(whole[key], len(numbers)) for key, _ in names]
 
 
-def _is_part(part: Key, whole: Key) -> bool:
+def is_part(part: Key, whole: Key) -> bool:
+    """Whether the words of one name stand in another, one behind the other."""
     return any(whole[i : i + len(part)] == part for i in range(len(whole) - len(part) + 1))
