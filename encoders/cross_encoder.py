@@ -135,9 +135,17 @@ class Inputs:
     mask: torch.Tensor | None
 
     def to(self, device: torch.device) -> Inputs:
-        """The same on a device."""
-        types, mask = (t if t is None else t.to(device) for t in (self.types, self.mask))
-        return Inputs(self.ids.to(device), types, mask)
+        """The same on a device; a card gets it while it computes what it was told before."""
+
+        def sent(tensor: torch.Tensor) -> torch.Tensor:
+            return (
+                tensor.to(device)
+                if device.type == "cpu"
+                else tensor.pin_memory().to(device, non_blocking=True)
+            )
+
+        types, mask = (tensor if tensor is None else sent(tensor) for tensor in (self.types, self.mask))
+        return Inputs(sent(self.ids), types, mask)
 
     @property
     def named(self) -> dict[str, torch.Tensor | None]:

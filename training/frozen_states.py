@@ -16,7 +16,7 @@ KEPT = 10_000_000  # windows times width: some 6 GB of states
 
 
 class FrozenStates:
-    """What the encoder says of windows, on its device; fp16 states are kept in memory beside it."""
+    """What the encoder says of windows, on its device; fp16 states are kept there."""
 
     def __init__(self, model: Transformer, base: Backbone, device: torch.device) -> None:
         self._model, self._base, self._device = model, base, device
@@ -34,8 +34,8 @@ class FrozenStates:
             with torch.autocast(self._device.type, dtype, enabled=dtype != torch.float32):
                 states = self._model(**inputs.named).last_hidden_state
             for key, row in zip(new, states, strict=True):
-                found[key] = row[: len(key)].half().cpu()
+                found[key] = row[: len(key)].half()
             if len(self._kept) < KEPT // self._base.width:
                 self._kept |= found
         rows = [found[key] for key in keys]
-        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self._device).float()
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).float()

@@ -53,12 +53,12 @@ class Invocation:
         require_extra()
         return load_official_corpus(self.data, stories)
 
-    def train(self, task: Trainable, validations: int = 4) -> Trainer[Trainable]:
-        """Train to the end, and draw the curve.
+    def train(self, task: Trainable, validations: int = 4, workers: int = 0) -> Trainer[Trainable]:
+        """Train to the end, ``workers`` processes making its batches, and draw the curve.
 
         Raises RunExists for a folder with another run, and Paused where the time is up.
         """
-        trainer = Trainer(task, self.out)
+        trainer = Trainer(task, self.out, workers)
         if self.resume:
             trainer.resume()
         elif trainer.checkpoint.exists():

@@ -1,4 +1,4 @@
-"""A cross-encoder that another learns from: what it says of the student's windows, each read once."""
+"""A cross-encoder that another learns from: what it says of the student's windows."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ class Lesson:
 
 
 class Teacher:
-    """Reads windows that were cut for ``student``, and keeps what it says of them in a folder.
+    """Reads windows that were cut for ``student``, and can keep what it says of them in a folder.
 
     Its words must be the student's, as those of ``mpnet`` are of ``minilm``: a token of the window is then a
     token of its own, and the scores of both are about the same places. Raises ModelError where they differ.
     """
 
-    def __init__(self, weights: Path, student: Backbone, kept: Path) -> None:
-        """``weights`` is the folder of a run; ``kept`` the folder for what the teacher says."""
+    def __init__(self, weights: Path, student: Backbone, kept: Path | None) -> None:
+        """``weights`` is the folder of a run; ``kept`` the folder for what the teacher says, or None where to
+        read again is cheaper, as on a card."""
         path = weights / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train large")
@@ -52,11 +53,16 @@ class Teacher:
         self._encoder = CrossEncoder(load_weights(path), self.sha256[:12])
         self._own = _Layout.of(load_tokenizer(self._encoder.base))
         self._ids = translation(load_tokenizer(student), load_tokenizer(self._encoder.base))
-        kept.mkdir(parents=True, exist_ok=True)
-        self._store = kept / STORE
+        self._store = None
+        if kept is not None:
+            kept.mkdir(parents=True, exist_ok=True)
+            self._store = kept / STORE
 
     def lessons(self, windows: Sequence[Window]) -> list[Lesson]:
-        """What the teacher says of each window; what it has said before is not read again."""
+        """What the teacher says of each window; what it has said before and kept is not read again."""
+        if self._store is None:
+            read = self._encoder.read_windows([self._translated(window) for window in windows])
+            return [Lesson(one.start, one.end, one.relevance) for one in read]
         keys = [self._key(window) for window in windows]
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("create table if not exists lessons (window blob primary key, scores blob)")

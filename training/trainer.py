@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from encoders.device import pick_dtype
 from text.errors import StoryQAError
+from training.prefetching import prefetched
 
 WARMUP = 0.05  # share of the run
 SMOOTHING = 0.98  # of the logged losses
@@ -117,8 +118,10 @@ Trainable = TypeVar("Trainable", bound=Task[Any])
 class Trainer(Generic[Trainable]):
     """Trains a task as its ``optimisation`` says: by default AdamW, a linear warm-up and decay to 0."""
 
-    def __init__(self, task: Trainable, out: Path) -> None:
+    def __init__(self, task: Trainable, out: Path, workers: int = 0) -> None:
+        """``workers`` processes make the batches ahead, as ``prefetched`` needs it; this one with 0."""
         self.task, self.out = task, out
+        self._workers = workers
         self.chunk = 0
         self.seconds = 0.0
         self.scores: dict[str, float] = {}
@@ -128,6 +131,7 @@ class Trainer(Generic[Trainable]):
         self._optimizer = task.optimisation.optimizer([{"params": parameters} for parameters, _ in groups])
         self._shrunk = 1.0  # what the learning rates are divided by
         self._running: dict[str, float] = {}
+        self._stepped: list[dict[str, torch.Tensor]] = []  # the losses of the chunk, where they were computed
         self._best: dict[str, float] = {}
 
     @property
@@ -150,11 +154,13 @@ class Trainer(Generic[Trainable]):
         self.out.mkdir(parents=True, exist_ok=True)
         began, saved = time.monotonic() - self.seconds, time.monotonic()
         stops = {-(-self.task.chunks * n // validations) for n in range(1, validations + 1)}
-        while self.chunk < self.task.chunks:
+        left = range(self.chunk, self.task.chunks)
+        for batches in prefetched(self.task.batches, left, self._workers):
             # What is dropped depends on the chunk alone: a run that goes on drops what it would have.
             torch.manual_seed(self.task.settings["seed"] + 1_000 * self.chunk)
-            for batch in self.task.batches(self.chunk):
+            for batch in batches:
                 self._step(batch)
+            self._smooth()
             self.chunk += 1
             if self.chunk in stops:
                 self.scores = dict(self.task.validate())
@@ -187,9 +193,16 @@ class Trainer(Generic[Trainable]):
         if how.clip is not None:
             torch.nn.utils.clip_grad_norm_(self._parameters, how.clip)
         self._optimizer.step()
-        for name, loss in losses.items():
-            before = self._running.get(name, loss.item())
-            self._running[name] = SMOOTHING * before + (1 - SMOOTHING) * loss.item()
+        self._stepped.append({name: loss.detach() for name, loss in losses.items()})
+
+    def _smooth(self) -> None:
+        """Take the losses of the chunk into the smoothed ones: once a chunk, since to look at a loss waits
+        for the card."""
+        for losses in self._stepped:
+            for name, loss in losses.items():
+                found = loss.item()
+                self._running[name] = SMOOTHING * self._running.get(name, found) + (1 - SMOOTHING) * found
+        self._stepped.clear()
 
     def _log(self, with_scores: bool) -> None:
         entry: dict[str, object] = {
@@ -281,7 +294,12 @@ class Trainer(Generic[Trainable]):
                 if name.startswith(f"optimizer.{number}.")
             }
             if entries:
-                self._optimizer.state[parameter] = entries
+                # A step that is not counted on the card stays beside it, as ``torch.optim`` begins it.
+                beside = () if self.task.optimisation.kind == "adamw" else ("step",)
+                self._optimizer.state[parameter] = {
+                    key: tensor if key in beside else tensor.to(parameter.device)
+                    for key, tensor in entries.items()
+                }
         self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
         self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
         self._best = json.loads(info.get("best", "{}"))

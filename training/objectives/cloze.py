@@ -131,8 +131,9 @@ class ClozeTask:
     def losses(self, batch: tuple[list[Any], random.Random]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         examples, rng = batch
-        # As in ``NeuralTask``: on a CPU bf16 gains nothing in products as small as these.
-        with torch.autocast("cpu", enabled=False):
+        # In fp32 on a card, too: bf16 gains nothing in products as small as these; an adaptive softmax and
+        # sums by index want numbers of one kind.
+        with torch.autocast(self.device.type, enabled=False):
             loss = self.objective.loss(self.model, examples, self, rng)
         return {self.form.file: loss}
 
@@ -144,7 +145,8 @@ class ClozeTask:
         for (kind, _, answer), found in zip(self.held_out, judged, strict=True):
             best = max(found.scores)
             won = found.scores[answer] == best
-            right[kind].append(won / sum(score == best for score in found.scores))
+            # Of a net that ran away no score is a number, and none equals another.
+            right[kind].append(won / max(1, sum(score == best for score in found.scores)))
         means = {kind: sum(of_one) / len(of_one) for kind, of_one in sorted(right.items())}
         return {"accuracy": sum(means.values()) / len(means), **means}
 

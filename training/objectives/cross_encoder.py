@@ -39,6 +39,7 @@ from training.objectives.cross_encoder_batches import (
 )
 from training.objectives.cross_encoder_losses import generate_loss, relevance_loss, span_loss, taught_losses
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.prefetching import spare_processes
 from training.teacher import Teacher
 from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
@@ -174,10 +175,7 @@ class CrossEncoderTask:
         groups = batches(lengths, self._settings.batch_tokens, [len(windows) for windows in found])
         rng.shuffle(groups)
         for group in groups:
-            batch = make_batch([(examples[i], found[i]) for i in group], rng)
-            if self._teacher is not None:
-                batch = replace(batch, lessons=self._teacher.lessons(batch.windows))
-            yield batch
+            yield make_batch([(examples[i], found[i]) for i in group], rng)
 
     def _sample(self, document: Document, question: LabelledQuestion, rng: random.Random) -> Example | None:
         """An example; with a frozen encoder always the same one, its states known by then."""
@@ -212,8 +210,9 @@ class CrossEncoderTask:
                 found["relevance"] = settings.relevance_weight * relevance_loss(
                     relevance[:, 0], [batch.rows[i] for i in known], [batch.right[i] for i in known]
                 )
-            if batch.lessons is not None:
-                spans, right = taught_losses(batch, batch.lessons, start, end, relevance[:, 0], context)
+            if self._teacher is not None:
+                lessons = self._teacher.lessons(batch.windows)
+                spans, right = taught_losses(batch, lessons, start, end, relevance[:, 0], context)
                 found["taught_span"] = settings.span_weight * spans
                 found["taught_relevance"] = settings.relevance_weight * right
         if self.decoder is not None:
@@ -327,10 +326,11 @@ def train(
         if BACKBONES[settings.backbone].width == MINILM.width:
             raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
         began = replace(began, decoder=load_weights(shipped_decoder()))
-    taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], run.out)
+    kept = run.out if pick_device().type == "cpu" else None
+    taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], kept)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
     task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by)
-    return export(run.train(task, validations=8), run.command, start)
+    return export(run.train(task, validations=4, workers=spare_processes(task.device)), run.command, start)
 
 
 def export(trainer: Trainer[CrossEncoderTask], command: str, start: Path | None = None) -> Trained:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -18,8 +18,8 @@ from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
-from training.teacher import Lesson
 
+SOMEWHERE = (0, 0)
 PARAGRAPH_WORDS = 160  # the longer tenth of SQuAD buys fewest questions for the time
 
 
@@ -41,7 +41,7 @@ def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple
         if question.gold and _paragraph_words(document, question) <= PARAGRAPH_WORDS
     ]
     rng.shuffle(articles)
-    order += articles[: settings.articles]
+    order += (articles * -(-settings.articles // max(1, len(articles))))[: settings.articles]
     rng.shuffle(order)
     clozes = list(iter_questions(corpus.of(CLOZES)))
     rng.shuffle(clozes)
@@ -61,7 +61,8 @@ class CrossEncoderBatch:
     ``rows`` are the windows of each example; ``spans`` its targets as (row, first token, last token,
     weight) with rows counted within the example; ``right`` the rows of right passages; ``answers``
     the tokens of one of its references, end token included. ``labelled`` says of each example whether
-    these are known, and ``lessons`` what a teacher says of each window, None without one.
+    these are known. Of the windows only where their passages lie is kept, not where that is in a text:
+    what is sent from one process to another should be little.
     """
 
     windows: list[Window]
@@ -70,7 +71,6 @@ class CrossEncoderBatch:
     right: list[list[int]]
     answers: list[list[int]]
     labelled: list[bool]
-    lessons: Sequence[Lesson] | None = None
 
 
 def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Random) -> CrossEncoderBatch:
@@ -78,7 +78,9 @@ def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Ran
     batch = CrossEncoderBatch([], [], [], [], [], [])
     for example, windows in examples:
         batch.rows.append(slice(len(batch.windows), len(batch.windows) + len(windows)))
-        batch.windows.extend(windows)
+        batch.windows.extend(
+            replace(one, offsets=[SOMEWHERE] * len(one.offsets), words=[], sentences=[]) for one in windows
+        )
         batch.spans.append(target_tokens(example, windows))
         batch.right.append(_right_rows(example, windows, batch.spans[-1]))
         batch.answers.append(answer_tokens(rng.choice(example.answers)))

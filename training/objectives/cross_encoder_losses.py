@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -28,17 +29,22 @@ def span_loss(
     normalisation, Clark and Gardner 2018, equation 3, with the marginal of section 3. 0 where no
     example has a target.
     """
+    answered = [number for number, right in enumerate(spans) if right]
+    if not answered:
+        return start.sum() * 0
+    blocks = _Blocks.of([rows[number] for number in answered], start.device)
+    targets = [
+        (n, rows[number].start + row, first, last)
+        for n, number in enumerate(answered)
+        for row, first, last, _ in spans[number]
+    ]
+    owner, row, first, last = torch.tensor(targets).to(start.device).unbind(1)
+    weight = torch.tensor([t[3] for number in answered for t in spans[number]]).log().to(start.device)
     start = start.float().masked_fill(~context, NOWHERE)
     end = end.float().masked_fill(~context, NOWHERE)
-    losses = []
-    for block, right in zip(rows, spans, strict=True):
-        if right:
-            row, first, last = torch.tensor([t[:3] for t in right], device=start.device).unbind(1)
-            weight = torch.tensor([t[3] for t in right], device=start.device).log()
-            total = torch.logsumexp(start[block].flatten(), 0) + torch.logsumexp(end[block].flatten(), 0)
-            chosen = start[block][row, first] + end[block][row, last] + weight
-            losses.append(total - torch.logsumexp(chosen, 0))
-    return torch.stack(losses).mean() if losses else start.sum() * 0
+    total = blocks.logsumexp(start) + blocks.logsumexp(end)
+    chosen = start[row, first] + end[row, last] + weight
+    return (total - _logsumexp(chosen, owner, len(answered))).mean()
 
 
 def relevance_loss(
@@ -49,35 +55,82 @@ def relevance_loss(
     ``relevance`` (windows,) are scores against that of answering nothing, which is 0: a softmax
     over an example's windows and nothing (Nogueira and Cho 2019, with a null class).
     """
-    losses = []
-    for block, answering in zip(rows, right, strict=True):
-        scores = torch.nn.functional.pad(relevance[block].float(), (1, 0))  # nothing comes first
-        chosen = scores[[1 + row for row in answering] or [0]]
-        losses.append(scores.logsumexp(0) - chosen.logsumexp(0))
-    return torch.stack(losses).mean() if losses else relevance.sum() * 0
+    if not rows:
+        return relevance.sum() * 0
+    blocks = _Blocks.of(rows, relevance.device).with_nothing(len(relevance))
+    scores = _with_nothing(relevance, len(rows))
+    answering = [
+        (number, place)
+        for number, (block, found) in enumerate(zip(rows, right, strict=True))
+        for place in ([block.start + row for row in found] or [len(relevance) + number])
+    ]
+    owner, place = torch.tensor(answering).to(relevance.device).unbind(1)
+    chosen = _logsumexp(scores[place, 0], owner, len(rows))
+    return (blocks.logsumexp(scores) - chosen).mean()
 
 
 def divergence(own: torch.Tensor, teacher: torch.Tensor, rows: Sequence[slice]) -> torch.Tensor:
     """Mean over examples of KL(teacher || own): what is lost by taking one distribution for the other.
 
-    Both have shape (windows, ...) and are scores whose softmax is over all that belongs to the windows of
+    Both have shape (windows, tokens) and are scores whose softmax is over all that belongs to the windows of
     an example (distillation, Hinton et al. 2015, section 2, at temperature 1).
     """
-    losses = []
-    for block in rows:
-        mine, theirs = (scores[block].float().flatten().log_softmax(0) for scores in (own, teacher))
-        losses.append(torch.nn.functional.kl_div(mine, theirs, reduction="sum", log_target=True))
-    return torch.stack(losses).mean()
+    return _Blocks.of(rows, own.device).divergence(own.float(), teacher.float())
 
 
 def relevance_divergence(own: torch.Tensor, teacher: torch.Tensor, rows: Sequence[slice]) -> torch.Tensor:
     """As ``divergence``, of relevance (windows,): over an example's windows and nothing, whose score is 0."""
-    padded = [
-        torch.cat([torch.nn.functional.pad(scores[block].float(), (1, 0)) for block in rows])
-        for scores in (own, teacher)
-    ]
-    shifted = [slice(block.start + i, block.stop + i + 1) for i, block in enumerate(rows)]
-    return divergence(padded[0], padded[1], shifted)
+    blocks = _Blocks.of(rows, own.device).with_nothing(len(own))
+    return blocks.divergence(_with_nothing(own, len(rows)), _with_nothing(teacher, len(rows)))
+
+
+def _with_nothing(relevance: torch.Tensor, examples: int) -> torch.Tensor:
+    """Scores (windows + examples, 1): those of the windows, and for each example that of no answer."""
+    return torch.nn.functional.pad(relevance.float(), (0, examples))[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Which ``windows`` are some examples', and the example that each is of: all examples in few steps, where
+    a card would wait longer for each step than it takes."""
+
+    windows: torch.Tensor
+    owner: torch.Tensor
+    examples: int
+
+    @classmethod
+    def of(cls, rows: Sequence[slice], device: torch.device) -> _Blocks:
+        windows = [
+            (row, number) for number, block in enumerate(rows) for row in range(block.start, block.stop)
+        ]
+        row, owner = torch.tensor(windows).to(device).unbind(1)
+        return cls(row, owner, len(rows))
+
+    def with_nothing(self, windows: int) -> _Blocks:
+        """With one more row for each example, behind ``windows`` others."""
+        more = torch.arange(self.examples, device=self.owner.device)
+        return _Blocks(
+            torch.cat([self.windows, windows + more]), torch.cat([self.owner, more]), self.examples
+        )
+
+    def logsumexp(self, scores: torch.Tensor) -> torch.Tensor:
+        """(examples,), of scores (windows, tokens): over all that is an example's."""
+        return _logsumexp(scores[self.windows].logsumexp(1), self.owner, self.examples)
+
+    def divergence(self, own: torch.Tensor, teacher: torch.Tensor) -> torch.Tensor:
+        """See the function."""
+        mine, theirs = (
+            scores[self.windows] - self.logsumexp(scores)[self.owner, None] for scores in (own, teacher)
+        )
+        lost = torch.nn.functional.kl_div(mine, theirs, reduction="sum", log_target=True)
+        return lost / self.examples
+
+
+def _logsumexp(scores: torch.Tensor, owner: torch.Tensor, count: int) -> torch.Tensor:
+    """(count,), the logarithms of the sums of exp of the ``scores`` (n,) that have one ``owner`` (n,)."""
+    most = scores.detach().new_full((count,), NOWHERE).scatter_reduce(0, owner, scores.detach(), "amax")
+    summed = torch.zeros_like(most).index_add(0, owner, (scores - most[owner]).exp())
+    return most + summed.log()
 
 
 def taught_losses(

@@ -13,7 +13,9 @@ from training.objectives.options import Rank, Seed
 Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
 Stories = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's full stories.")]
-Articles = Annotated[int, typer.Option(min=0, help="How many questions of SQuAD to see.")]
+Articles = Annotated[
+    int, typer.Option(min=0, help="How many questions of SQuAD to see, the first ones again after the last.")
+]
 Mctest = Annotated[int, typer.Option(min=0, help="Passes over MCTest.")]
 Clozes = Annotated[int, typer.Option(min=0, help="How many clozes of --cloze to see before all else.")]
 Rate = Annotated[float, typer.Option(help="The highest learning rate.")]

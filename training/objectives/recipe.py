@@ -12,8 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
+from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.device import pick_device
 from encoders.sizes import weights_folder
+from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from text.registry import import_object
 from training.invocation import Invocation
 from training.trainer import Paused, RunExists
@@ -27,7 +29,7 @@ class Step:
 
     ``train`` and ``settings_class`` are those of an objective, which the table of objectives has, too.
     ``on_gpu`` are settings that differ there: a card wants larger batches, and has time for more passes.
-    ``shipped`` are options that are given the folder of the weights that come with storyqa.
+    ``shipped`` are options that are given a folder with the default reader's weights that come with storyqa.
     """
 
     name: str
@@ -54,14 +56,30 @@ STEPS = (
         "large",
         _READING,
         f"{_SETTINGS}:LargeSettings",
-        on_gpu={**BATCHES, "fairytales": 3, "summaries": 3, "articles": 60_000},
+        on_gpu={
+            **BATCHES,
+            "fairytales": 6,
+            "summaries": 6,
+            "stories": 3,
+            "mctest": 3,
+            "articles": 240_000,
+            "rate": 5e-4,
+        },
     ),
     Step(
         "student",
         _READING,
         f"{_SETTINGS}:CrossEncoderSettings",
-        {"fairytales": 6, "summaries": 6, "mctest": 6, "articles": 30_000, "unlabelled": 0.25},
-        on_gpu={**BATCHES, "articles": 87_000, "rate": 1e-4},
+        {
+            "fairytales": 6,
+            "summaries": 6,
+            "mctest": 6,
+            "articles": 30_000,
+            "unlabelled": 0.25,
+            "elsewhere": 0.05,
+            "renamed": 0.05,
+        },
+        on_gpu={**BATCHES, "articles": 170_000, "rate": 1.5e-4},
         folders={"teacher": "large"},
         shipped=("start",),
     ),
@@ -145,7 +163,7 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
 def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
     """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up."""
     given: dict[str, Path] = {option: run.out / name for option, name in step.folders.items()}
-    given |= dict.fromkeys(step.shipped, weights_folder("encoders.weights", None))
+    given |= dict.fromkeys(step.shipped, _shipped(run.out / "shipped"))
     settings = []
     if step.settings_class is not None:
         settings.append(import_object(step.settings_class)(**step.options(pick_device().type == "cuda")))
@@ -154,6 +172,14 @@ def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
     )
     report: Mapping[str, Any] = outcome.describe()
     return report
+
+
+def _shipped(folder: Path) -> Path:
+    """The folder, with the weights of the encoder and of the decoder that come with storyqa."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for package, name in (("encoders.weights", ENCODER_WEIGHTS), ("readers.weights", DECODER_WEIGHTS)):
+        shutil.copyfile(weights_folder(package, None) / name, folder / name)
+    return folder
 
 
 def _begin(run: Invocation) -> None:
