@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from encoders.adapters import Weights, file_hash, load_weights, overlay
 from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
-from encoders.device import pick_device, pick_dtype
+from encoders.device import pick_device, pick_dtype, sent
 from encoders.sizes import weights_folder
 from encoders.windows import Window, Windower
 
@@ -135,17 +135,11 @@ class Inputs:
     mask: torch.Tensor | None
 
     def to(self, device: torch.device) -> Inputs:
-        """The same on a device; a card gets it while it computes what it was told before."""
-
-        def sent(tensor: torch.Tensor) -> torch.Tensor:
-            return (
-                tensor.to(device)
-                if device.type == "cpu"
-                else tensor.pin_memory().to(device, non_blocking=True)
-            )
-
-        types, mask = (tensor if tensor is None else sent(tensor) for tensor in (self.types, self.mask))
-        return Inputs(sent(self.ids), types, mask)
+        """The same on a device."""
+        types, mask = (
+            tensor if tensor is None else sent(tensor, device) for tensor in (self.types, self.mask)
+        )
+        return Inputs(sent(self.ids, device), types, mask)
 
     @property
     def named(self) -> dict[str, torch.Tensor | None]:
@@ -154,11 +148,14 @@ class Inputs:
         return named if self.types is None else named | {"token_type_ids": self.types}
 
 
-def collate(windows: Sequence[Window], pad: int, typed: bool) -> Inputs:
-    """Windows as one batch, padded on the right with the token id ``pad``; with types if ``typed``."""
+def collate(windows: Sequence[Window], pad: int, typed: bool, multiple: int = 1) -> Inputs:
+    """Windows as one batch, padded on the right with the token id ``pad``; with types if ``typed``.
+
+    Their length is padded to a ``multiple``: a card multiplies eights of numbers faster.
+    """
     import torch
 
-    longest = max(len(window.ids) for window in windows)
+    longest = -(-max(len(window.ids) for window in windows) // multiple) * multiple
     ids = torch.full((len(windows), longest), pad, dtype=torch.long)
     types, mask = (torch.zeros((len(windows), longest), dtype=torch.long) for _ in range(2))
     for row, window in enumerate(windows):

@@ -42,3 +42,11 @@ def pick_dtype(device: torch.device) -> torch.dtype:
         "AVX2",
     }
     return torch.bfloat16 if has_bf16 and not held_back else torch.float32
+
+
+def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor of the CPU on a device; a card gets it while it computes what it was told before.
+
+    The ordinary way would wait for all of that.
+    """
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)

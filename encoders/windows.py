@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -44,14 +44,15 @@ class Windower:
             )
         from tokenizers import Tokenizer
 
-        # A copy: truncation is a state of the tokenizer, and others share the original.
+        # A copy: padding and truncation are states of the tokenizer, and others share the original. What is
+        # too long is cut here: releases 0.23.1 and 0.23.2 lose what overflows (huggingface/tokenizers#2091).
         self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_padding()
-        self._plain = tokenizer
+        self._tokenizer.no_truncation()
+        self._longest = longest
         self.overlap = overlap
         # The question may take half of what is left beside the overlap, so that windows always advance.
         self._longest_question = (longest - overlap) // 2
-        self._tokenizer.enable_truncation(longest, stride=overlap, strategy="only_second")
 
     def __call__(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[Window]]:
         """The windows of each question and its passages, in their order; blank passages have none."""
@@ -65,15 +66,37 @@ class Windower:
         encodings = self._tokenizer.encode_batch([(questions[r], asked[r][1][p]) for r, p in places])
         result: list[list[Window]] = [[] for _ in asked]
         for (r, p), encoding in zip(places, encodings, strict=True):
-            for piece in (encoding, *encoding.overflowing):
-                window = _window(p, piece, *_numbers(asked[r][1][p]))
-                if window.offsets:
-                    result[r].append(window)
+            result[r] += self._cut_to_windows(p, encoding, *_numbers(asked[r][1][p]))
         return result
+
+    def _cut_to_windows(
+        self, passage: int, encoding: Encoding, words: list[int], sentences: list[int]
+    ) -> Iterator[Window]:
+        """The windows of a question and a passage; none where the passage has no token."""
+        # Each look at an encoding's lists makes them anew.
+        ids, types, offsets = encoding.ids, encoding.type_ids, encoding.offsets
+        context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
+        if not context:
+            return
+        first, last = context[0], context[-1] + 1
+        room = self._longest - first - (len(ids) - last)
+        for begin in range(first, max(first + 1, last - self.overlap), room - self.overlap):
+            end = min(begin + room, last)
+            inside = offsets[begin:end]
+            starts = [start for start, _ in inside]
+            yield Window(
+                passage,
+                ids[:first] + ids[begin:end] + ids[last:],
+                types[:first] + types[begin:end] + types[last:],
+                first,
+                inside,
+                [words[start] for start in starts],
+                [sentences[start] for start in starts],
+            )
 
     def _cut(self, question: str) -> str:
         """The question, cut where it would leave no room for the passage."""
-        encoding = self._plain.encode(question, add_special_tokens=False)
+        encoding = self._tokenizer.encode(question, add_special_tokens=False)
         if len(encoding.ids) <= self._longest_question:
             return question
         return question[: encoding.offsets[self._longest_question][0]]
@@ -104,20 +127,3 @@ def _sentence_numbers(text: str) -> list[int]:
     for number, (_, end) in enumerate(sentence_spans(text)):
         numbers += [number] * (end - len(numbers))
     return numbers
-
-
-def _window(passage: int, encoding: Encoding, words: list[int], sentences: list[int]) -> Window:
-    context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
-    first = context[0] if context else len(encoding.ids)
-    every = encoding.offsets  # each look at it makes the list anew
-    offsets = [every[i] for i in context]
-    starts = [start for start, _ in offsets]
-    return Window(
-        passage,
-        encoding.ids,
-        encoding.type_ids,
-        first,
-        offsets,
-        [words[start] for start in starts],
-        [sentences[start] for start in starts],
-    )

@@ -11,7 +11,7 @@ import folktales
 import pytest
 import torch
 
-from encoders.adapters import Weights, load_weights, overlay
+from encoders.adapters import DOWN, UP, Weights, load_weights, overlay
 from encoders.backbone import MINILM, base_tensors
 from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import load_crossencoder
@@ -23,7 +23,7 @@ from training.corpora.loading import load_corpus
 from training.export import load_start
 from training.objectives import bi_encoder, cross_encoder
 from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
-from training.objectives.averaging import average
+from training.objectives.averaging import average, mean_adapter
 from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask, contrastive_loss
 from training.objectives.bidaf import BidafObjective, BidafSettings
 from training.objectives.cross_encoder import CrossEncoderTask
@@ -279,6 +279,39 @@ def test_the_mean_of_runs_is_each_weights_mean(
     cross_encoder.export(adapted, "storyqa train span")
     with pytest.raises(ModelError, match="of one --rank"):
         average([load_start(tmp_path / name) for name in "13"])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_mean_of_adapters_is_the_nearest_there_is_to_the_mean_of_what_they_add(count: int) -> None:
+    torch.manual_seed(count)
+    adapters = [(torch.randn(4, 20), torch.randn(30, 4)) for _ in range(count)]
+    mean = torch.stack([up @ down for down, up in adapters]).mean(0)
+    down, up = mean_adapter(adapters)
+    assert (down.shape, up.shape) == ((4, 20), (30, 4))
+    u, values, v = torch.linalg.svd(mean, full_matrices=False)
+    torch.testing.assert_close(up @ down, u[:, :4] * values[:4] @ v[:4], atol=1e-4, rtol=1e-4)
+    # Of runs that agree nothing is lost.
+    down, up = mean_adapter([adapters[0]] * count)
+    torch.testing.assert_close(up @ down, adapters[0][1] @ adapters[0][0], atol=1e-4, rtol=1e-4)
+
+
+def test_a_run_goes_on_with_adapters_of_its_rank_and_adds_to_others(corpus: Corpus, tmp_path: Path) -> None:
+    first = Trainer(CrossEncoderTask(replace(TINY, rank=2, fairytales=1), corpus), tmp_path / "first")
+    first.train(validations=0)
+    cross_encoder.export(first, "storyqa train span")
+    start = load_weights(tmp_path / "first" / "span.safetensors")
+    same, other = (
+        CrossEncoderTask(replace(TINY, rank=rank, fairytales=1), corpus, start).weights().tensors
+        for rank in (2, 3)
+    )
+    assert same.keys() == start.tensors.keys()
+    for name, tensor in start.tensors.items():
+        torch.testing.assert_close(same[name].float().cpu(), tensor.float())
+    assert not any(name.endswith((DOWN, UP)) for name in other)
+    for name, tensor in overlay(
+        {n: t for n, t in start.tensors.items() if not n.startswith("head.")}, base_tensors()
+    ).items():
+        torch.testing.assert_close(other[name], tensor)
 
 
 def test_weights_that_are_broken_or_of_another_encoder_are_refused(tmp_path: Path) -> None:

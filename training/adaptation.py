@@ -15,6 +15,9 @@ from encoders.errors import ModelError
 from evaluation.metrics.overlap import MissingExtra
 
 SCALE = 2  # alpha / rank
+# Of the two maps of an adapter: the end of its name in peft, that in our files, and what a file's has been
+# multiplied by, so that nobody has to know the scale to add them up.
+_ENDS = ((".lora_A.default.weight", DOWN, 1), (".lora_B.default.weight", UP, SCALE))
 
 
 class TrainableBackbone:
@@ -33,11 +36,17 @@ class TrainableBackbone:
             if find_spec("peft") is None:
                 raise MissingExtra("training adapters needs peft; install: pip install 'storyqa[train]'")
             from peft import LoraConfig, inject_adapter_in_model
+            from peft.tuners.lora import LoraLayer
 
             config = LoraConfig(
                 r=rank, lora_alpha=SCALE * rank, lora_dropout=0.0, target_modules=list(base.adapted)
             )
             self.model = inject_adapter_in_model(config, backbone)
+            for module in self.model.modules():
+                if isinstance(module, LoraLayer):
+                    # Autocast brings what is multiplied to one format; by way of fp32 it would go twice
+                    # through the memory of a card.
+                    module.cast_input_dtype_enabled = False
             dtype = pick_dtype(pick_device())
             for parameter in self.model.parameters():
                 if not parameter.requires_grad:
@@ -61,11 +70,9 @@ class TrainableBackbone:
             if not parameter.requires_grad:
                 continue
             tensor = parameter.detach()
-            for theirs, ours in ((".lora_A.default.weight", DOWN), (".lora_B.default.weight", UP)):
+            for theirs, ours, scale in _ENDS:
                 if name.endswith(theirs):
-                    name = name.removesuffix(theirs) + ours
-                    # The scale goes into one of the two, so that nobody has to know it to add them up.
-                    tensor = tensor * SCALE if ours == UP else tensor
+                    name, tensor = name.removesuffix(theirs) + ours, tensor * scale
             found[name] = tensor
         return found
 
@@ -73,6 +80,10 @@ class TrainableBackbone:
         """Set what is trained; raises ModelError for a name or a shape that is not trained here."""
         own = dict(self.model.named_parameters())
         for name, tensor in tensors.items():
-            if name not in own or own[name].shape != tensor.shape:
+            trained = name
+            for theirs, ours, scale in _ENDS:
+                if name.endswith(ours):
+                    trained, tensor = name.removesuffix(ours) + theirs, tensor.float() / scale
+            if trained not in own or own[trained].shape != tensor.shape:
                 raise ModelError(f"the weights to start from have {name}, which this run does not train")
-            own[name].data.copy_(tensor)
+            own[trained].data.copy_(tensor)

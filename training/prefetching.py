@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 Batch = TypeVar("Batch")
-MOST = 6  # processes
+MOST = 9  # processes
 AHEAD = 3  # chunks that each has ready
 
 

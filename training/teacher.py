@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from encoders.adapters import file_hash, load_weights
 from encoders.backbone import Backbone, load_tokenizer
-from encoders.cross_encoder import WEIGHTS, CrossEncoder
+from encoders.cross_encoder import WEIGHTS, CrossEncoder, EncodedWindow
 from encoders.errors import ModelError
 from encoders.vocabularies import translation
 from encoders.windows import Window
@@ -61,19 +62,24 @@ class Teacher:
     def lessons(self, windows: Sequence[Window]) -> list[Lesson]:
         """What the teacher says of each window; what it has said before and kept is not read again."""
         if self._store is None:
-            read = self._encoder.read_windows([self._translated(window) for window in windows])
+            read = self._read(windows)
             return [Lesson(one.start, one.end, one.relevance) for one in read]
         keys = [self._key(window) for window in windows]
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("create table if not exists lessons (window blob primary key, scores blob)")
             known = dict(_stored(store, keys))
             new = {key: window for key, window in zip(keys, windows, strict=True) if key not in known}
-            read = self._encoder.read_windows([self._translated(window) for window in new.values()])
+            read = self._read(list(new.values()))
             for key, one in zip(new, read, strict=True):
                 scores = np.concatenate([one.start, one.end, [one.relevance]])
                 known[key] = scores.astype(np.float16).tobytes()
             store.executemany("insert into lessons values (?, ?)", [(key, known[key]) for key in new])
         return [_lesson(known[key]) for key in keys]
+
+    def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
+        """What its encoder says, in the numbers in which it answers, whatever the student learns in."""
+        with torch.autocast(self._encoder.device.type, enabled=False):
+            return self._encoder.read_windows([self._translated(window) for window in windows])
 
     def _key(self, window: Window) -> bytes:
         ids = np.array(window.ids, dtype=np.int32).tobytes()

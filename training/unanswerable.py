@@ -49,11 +49,15 @@ class Unanswerable:
         None where the question has no name, or none is left to take its place.
         """
         found = [match for match in _NAME.finditer(example.question) if match.group() in document.text]
-        names = [name for name in self._names[document.kind] if name not in document.text]
-        if not found or not names:
+        if not found:
+            return None
+        names = self._names[document.kind]
+        # The first in a random order: to look for all of them in a long text takes longer than to learn.
+        name = next((one for one in rng.sample(names, len(names)) if one not in document.text), None)
+        if name is None:
             return None
         match = rng.choice(found)
-        question = example.question[: match.start()] + rng.choice(names) + example.question[match.end() :]
+        question = example.question[: match.start()] + name + example.question[match.end() :]
         return replace(example, question=question, right=(), targets=())
 
     @cached_property

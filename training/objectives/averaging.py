@@ -1,4 +1,4 @@
-"""Averages the cross-encoders of several runs, parameter by parameter."""
+"""Averages the cross-encoders of several runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import typer
 from safetensors import safe_open
 
-from encoders.adapters import Weights
+from encoders.adapters import DOWN, UP, Weights
 from encoders.cross_encoder import WEIGHTS, CrossEncoder
 from encoders.errors import ModelError
 from training.export import Provenance, StartingWeights, Trained, load_start, save_weights, write_card
@@ -50,7 +50,8 @@ def train(run: Invocation, *, start: Starts) -> Trained:
 
 
 def average(starts: Sequence[StartingWeights]) -> Weights:
-    """The mean of cross-encoders' weights, parameter by parameter (Wortsman et al. 2022, section 2).
+    """The mean of cross-encoders' weights (Wortsman et al. 2022, section 2): of a parameter, or of what an
+    adapter adds to one.
 
     Raises ModelError where they do not have the same parameters.
     """
@@ -60,13 +61,34 @@ def average(starts: Sequence[StartingWeights]) -> Weights:
         if other != shapes[0]:
             raise ModelError(
                 "the runs have different parameters, so that there is no mean; "
-                "wanted runs of: storyqa train span, of one --rank"
+                "wanted runs of: storyqa train span, or of: storyqa train large, of one --rank"
             )
-    means = {
-        name: torch.stack([encoder.tensors[name].float() for encoder in encoders]).mean(0)
-        for name in encoders[0].tensors
-    }
+    means: dict[str, torch.Tensor] = {}
+    for name in encoders[0].tensors:
+        if name.endswith(DOWN):
+            up = name.removesuffix(DOWN) + UP
+            pairs = [(one.tensors[name].float(), one.tensors[up].float()) for one in encoders]
+            means[name], means[up] = mean_adapter(pairs)
+        elif not name.endswith(UP):
+            means[name] = torch.stack([one.tensors[name].float() for one in encoders]).mean(0)
     return Weights(encoders[0].backbone, means)
+
+
+def mean_adapter(adapters: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The adapter A (rank, inputs), B (outputs, rank) whose B A is nearest to the mean of those given.
+
+    What is averaged is what they add to the map, and no factor means anything apart from the other. The
+    mean's own rank is as many times higher; the largest singular values are kept (Eckart and Young 1936).
+    """
+    rank = len(adapters[0][0])
+    down = torch.cat([one for one, _ in adapters])
+    up = torch.cat([one for _, one in adapters], 1) / len(adapters)
+    # Of thin factors: the singular values of B A are those of a matrix no wider than the ranks together.
+    left, left_rest = torch.linalg.qr(up)
+    right, right_rest = torch.linalg.qr(down.T)
+    u, values, v = torch.linalg.svd(left_rest @ right_rest.T)
+    share = values[:rank].sqrt()
+    return (right @ v[:rank].T * share).T, left @ u[:, :rank] * share
 
 
 def _settings(path: Path) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from encoders.adapters import Weights, file_hash, load_weights, overlay
+from encoders.adapters import DOWN, UP, Weights, file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MINILM, Backbone, base_tensors, load_tokenizer
 from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate, load_crossencoder
@@ -94,14 +94,12 @@ class CrossEncoderTask:
         torch.manual_seed(settings.seed)
         self.base = BACKBONES[settings.backbone]
         begun = _begun(self.base, start)
-        layers = overlay(
-            {name: tensor for name, tensor in begun.items() if not name.startswith("head.")},
-            base_tensors(self.base),
-        )
-        self._layers = layers
-        self.backbone = TrainableBackbone(self.base, settings.rank, layers if settings.rank else None)
-        if not settings.rank:
-            self.backbone.begin_with(layers)
+        known = {name: tensor for name, tensor in begun.items() if not name.startswith("head.")}
+        goes_on = _is_of_rank(known, settings.rank)  # with the very adapters that it is given
+        self._layers = {} if goes_on else overlay(known, base_tensors(self.base))
+        self.backbone = TrainableBackbone(self.base, settings.rank, self._layers if settings.rank else None)
+        if goes_on or not settings.rank:
+            self.backbone.begin_with(known if goes_on else self._layers)
         if settings.frozen:
             self.backbone.model.requires_grad_(False)
         self.backbone.model.to(self.device)
@@ -109,9 +107,9 @@ class CrossEncoderTask:
         torch.nn.init.normal_(self.head.weight, std=0.02)
         torch.nn.init.zeros_(self.head.bias)
         for name in ("weight", "bias"):
-            known = begun.get(f"head.{name}")
-            if known is not None:  # the first readers had no relevance
-                getattr(self.head, name).data[: len(known)] = known.float()
+            head = begun.get(f"head.{name}")
+            if head is not None:  # the first readers had no relevance
+                getattr(self.head, name).data[: len(head)] = head.float()
         self.head.to(self.device)
         self.decoder = _decoder(settings, self.base, decoder)
         self._words = words_of(self.device)
@@ -194,7 +192,8 @@ class CrossEncoderTask:
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         settings = self._settings
-        inputs = collate(batch.windows, self.base.pad, self.base.typed).to(self.device)
+        multiple = 1 if self.device.type == "cpu" else 8
+        inputs = collate(batch.windows, self.base.pad, self.base.typed, multiple).to(self.device)
         if settings.frozen:
             hidden = self._frozen_states(batch.windows)
         else:
@@ -283,6 +282,12 @@ def _begun(base: Backbone, start: Weights | None) -> Mapping[str, torch.Tensor]:
             f"the weights to start from stand beside {start.backbone.name}; wanted some beside {base.name}"
         )
     return start.tensors
+
+
+def _is_of_rank(tensors: Mapping[str, torch.Tensor], rank: int) -> bool:
+    """Whether these are adapters of that rank, all of them."""
+    ranks = {len(tensor) for name, tensor in tensors.items() if name.endswith(DOWN)}
+    return ranks == {rank} and all(name.endswith((DOWN, UP)) for name in tensors)
 
 
 def _decoder(settings: CrossEncoderSettings, base: Backbone, start: Weights | None) -> PointerDecoder | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from encoders.device import sent
 from encoders.windows import Window
 from readers.default.pointer_generator import answer_tokens
 from training.context_sampling import Example
@@ -116,4 +117,4 @@ def context_mask(windows: Sequence[Window], ids: torch.Tensor) -> torch.Tensor:
     context = torch.zeros(ids.shape, dtype=torch.bool)
     for row, window in enumerate(windows):
         context[row, window.first : window.first + len(window.offsets)] = True
-    return context.to(ids.device)
+    return sent(context, ids.device)

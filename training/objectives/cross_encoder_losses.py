@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from encoders.device import sent
 from encoders.windows import Window
 from readers.default.pointer_generator import PointerDecoder
 from training.objectives.cross_encoder_batches import CrossEncoderBatch
@@ -38,8 +39,9 @@ def span_loss(
         for n, number in enumerate(answered)
         for row, first, last, _ in spans[number]
     ]
-    owner, row, first, last = torch.tensor(targets).to(start.device).unbind(1)
-    weight = torch.tensor([t[3] for number in answered for t in spans[number]]).log().to(start.device)
+    owner, row, first, last = sent(torch.tensor(targets), start.device).unbind(1)
+    weights = torch.tensor([t[3] for number in answered for t in spans[number]])
+    weight = sent(weights.log(), start.device)
     start = start.float().masked_fill(~context, NOWHERE)
     end = end.float().masked_fill(~context, NOWHERE)
     total = blocks.logsumexp(start) + blocks.logsumexp(end)
@@ -64,7 +66,7 @@ def relevance_loss(
         for number, (block, found) in enumerate(zip(rows, right, strict=True))
         for place in ([block.start + row for row in found] or [len(relevance) + number])
     ]
-    owner, place = torch.tensor(answering).to(relevance.device).unbind(1)
+    owner, place = sent(torch.tensor(answering), relevance.device).unbind(1)
     chosen = _logsumexp(scores[place, 0], owner, len(rows))
     return (blocks.logsumexp(scores) - chosen).mean()
 
@@ -103,7 +105,7 @@ class _Blocks:
         windows = [
             (row, number) for number, block in enumerate(rows) for row in range(block.start, block.stop)
         ]
-        row, owner = torch.tensor(windows).to(device).unbind(1)
+        row, owner = sent(torch.tensor(windows), device).unbind(1)
         return cls(row, owner, len(rows))
 
     def with_nothing(self, windows: int) -> _Blocks:
@@ -162,7 +164,7 @@ def _lesson_scores(
         start[row, context] = torch.from_numpy(lesson.start.copy())
         end[row, context] = torch.from_numpy(lesson.end.copy())
     relevance = torch.tensor([lesson.relevance for lesson in lessons])
-    return start.to(like.device), end.to(like.device), relevance.to(like.device)
+    return sent(start, like.device), sent(end, like.device), sent(relevance, like.device)
 
 
 def generate_loss(
@@ -193,9 +195,10 @@ def generate_loss(
     memory_ids = pad(tokens, batch_first=True)
     mask = pad([torch.ones_like(t, dtype=torch.bool) for t in tokens], batch_first=True)
     memory = decoder.memory(pad(states, batch_first=True), memory_ids, mask, pad(copied, batch_first=True))
-    answers = [torch.tensor(batch.answers[i], device=hidden.device) for i in answerable]
-    targets = pad(answers, batch_first=True)
-    real = pad([torch.ones_like(a, dtype=torch.bool) for a in answers], batch_first=True)
+    answers = [torch.tensor(batch.answers[i]) for i in answerable]
+    targets = sent(pad(answers, batch_first=True), hidden.device)
+    written = [torch.ones_like(answer, dtype=torch.bool) for answer in answers]
+    real = sent(pad(written, batch_first=True), hidden.device)
     begins = ids[0, 0].expand(len(answers), 1)
     step = decoder(torch.cat([begins, targets[:, :-1]], 1), memory, words)
     log_probability = step.log_probability(targets, memory_ids)
