@@ -87,7 +87,8 @@ CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
         "3.2",
         Network(0.01, 200, 3, 8, Optimisation("sgd", clip=50.0, shrink=2.0), sizes={"hops": 7, "n": 200}),
     ),
-    _embedding("context", "words of context and query", 0.01),
+    # It sums some 500 words: at the others' rate, and at a tenth of it, it runs away within a few steps.
+    _embedding("context", "words of context and query", 1e-4),
     _embedding("query", "words of the query", 0.01),
     _embedding("window", "words round the blank", 0.005),
     _embedding("position", "words round the blank, each in its place", 0.01),
