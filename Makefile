@@ -41,7 +41,7 @@ test-models: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "($(MODELS)) and not ($(PROCESSES))"
 
 test-processes: $(VENV)/.installed-dev
-	$(VENV)/bin/python -m pytest -m "$(PROCESSES)"
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "$(PROCESSES)"
 
 test-all: test test-rest
 

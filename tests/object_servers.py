@@ -51,6 +51,8 @@ def seaweed_server(folder: Path) -> Iterator[str]:
         weed, "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}",
         f"-volume.port={volume}", "-volume.max=8", "-master.volumeSizeLimitMB=64", "-filer",
         f"-filer.port={filer}", "-s3", f"-s3.port={s3}", "-s3.autoCreateBucket=false",
+        # What else it would serve is at one port for all, so that a second server could not start.
+        "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false",
         f"-s3.config={folder / 's3.json'}",
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
