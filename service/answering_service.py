@@ -65,6 +65,11 @@ class Service:
         self.overviews = Overviews(self.qa, self.batcher, settings)
         self.missing: str | None = "the models are still being loaded"
 
+    @property
+    def not_ready(self) -> str | None:
+        """Why questions are not answered now, if they are not."""
+        return self.missing or self.batcher.trouble
+
     async def warm(self) -> None:
         """Load the default models in the thread that will run them; then the service is ready."""
         began = time.perf_counter()

@@ -221,9 +221,8 @@ async def healthz() -> Health:
 @router.get("/readyz", responses=problems.responses(503), response_model_exclude_none=True, tags=["state"])
 async def readyz(request: Request, service: TheService) -> Health:
     """The default models are loaded and questions are answered; `indexing` says why uploads must wait."""
-    not_ready = service.missing or service.batcher.trouble
-    if not_ready is not None:
-        raise problems.NotReady(not_ready)
+    if service.not_ready is not None:
+        raise problems.NotReady(service.not_ready)
     return Health(status="ready", indexing=request.app.state.ingester.indexer.trouble)
 
 

@@ -24,6 +24,34 @@ pytestmark = pytest.mark.processes
 
 ASK = {"method": "tools/call", "params": {"name": "ask", "arguments": {"book_id": "whale"}}}
 CHAT: dict[str, Any] = {"messages": [{"role": "user", "content": "Who?"}]}
+BODIES: list[tuple[str, object, str]] = [
+    ("/answer", {"book_id": "whale", "question": "Who?"}, "whale"),
+    ("/search", {"question": "Who? " * 10_000, "book_id": "whale"}, "whale"),
+    ("/search", {"question": "Who?", "book_id": "w\u0068ale"}, "whale"),
+    ("/answer", {"book_id": ["whale", "bell"], "question": "Who?"}, "whale"),
+    ("/answer", {"book_id": "whale,bell", "question": "Who?"}, "whale"),
+    ("/answer", {"book_id": "shelf:sea", "question": "Who?"}, "shelf:sea"),
+    ("/answers", [{"book_id": "whale", "question": "Who?"}], "whale"),
+    ("/v1/chat/completions", CHAT | {"model": "whale"}, "whale"),
+    ("/v1/chat/completions", CHAT | {"model": "whale@before=40%"}, "whale"),
+    ("/mcp", ASK, "whale"),
+    ("/mcp", {"method": "tools/list"}, ""),
+    ("/answer", {"question": "Who?"}, ""),
+    ("/answer", ["no question"], ""),
+]
+CALLS = [
+    ("GET", "/books", "readers", ""),
+    ("GET", "/books/whale", "readers", "whale"),
+    ("GET", "/books/whale/who?name=Ahab", "readers", "whale"),
+    ("GET", "/shelves/sea", "readers", ""),
+    ("GET", "/jobs-of-mine", "readers", ""),
+    ("POST", "/books", "shelf", ""),
+    ("DELETE", "/books/whale", "shelf", "whale"),
+    ("GET", "/jobs/0123/events", "shelf", ""),
+    ("DELETE", "/jobs/0123", "shelf", ""),
+    ("PUT", "/shelves/sea", "shelf", ""),
+    ("DELETE", "/shelves/sea", "shelf", ""),
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,24 +73,7 @@ def asked(ring: Ring, method: str, path: str, body: object = None) -> tuple[str,
     return one.backend, one.book
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "book"),
-    [
-        ("/answer", {"book_id": "whale", "question": "Who?"}, "whale"),
-        ("/search", {"question": "Who? " * 10_000, "book_id": "whale"}, "whale"),
-        ("/search", {"question": "Who?", "book_id": "w\u0068ale"}, "whale"),
-        ("/answer", {"book_id": ["whale", "bell"], "question": "Who?"}, "whale"),
-        ("/answer", {"book_id": "whale,bell", "question": "Who?"}, "whale"),
-        ("/answer", {"book_id": "shelf:sea", "question": "Who?"}, "shelf:sea"),
-        ("/answers", [{"book_id": "whale", "question": "Who?"}], "whale"),
-        ("/v1/chat/completions", CHAT | {"model": "whale"}, "whale"),
-        ("/v1/chat/completions", CHAT | {"model": "whale@before=40%"}, "whale"),
-        ("/mcp", ASK, "whale"),
-        ("/mcp", {"method": "tools/list"}, ""),
-        ("/answer", {"question": "Who?"}, ""),
-        ("/answer", ["no question"], ""),
-    ],
-)
+@pytest.mark.parametrize(("path", "body", "book"), BODIES)
 def test_the_book_of_a_body_is_found(nobody: Ring, path: str, body: object, book: str) -> None:
     assert asked(nobody, "POST", path, body) == ("readers", book)
 
@@ -74,22 +85,7 @@ def test_a_question_to_every_book_goes_by_the_question(nobody: Ring) -> None:
     assert all(book not in ("", "*") for _, book in found)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "backend", "book"),
-    [
-        ("GET", "/books", "readers", ""),
-        ("GET", "/books/whale", "readers", "whale"),
-        ("GET", "/books/whale/who?name=Ahab", "readers", "whale"),
-        ("GET", "/shelves/sea", "readers", ""),
-        ("GET", "/jobs-of-mine", "readers", ""),
-        ("POST", "/books", "shelf", ""),
-        ("DELETE", "/books/whale", "shelf", "whale"),
-        ("GET", "/jobs/0123/events", "shelf", ""),
-        ("DELETE", "/jobs/0123", "shelf", ""),
-        ("PUT", "/shelves/sea", "shelf", ""),
-        ("DELETE", "/shelves/sea", "shelf", ""),
-    ],
-)
+@pytest.mark.parametrize(("method", "path", "backend", "book"), CALLS)
 def test_what_changes_the_store_goes_to_the_shelf(
     nobody: Ring, method: str, path: str, backend: str, book: str
 ) -> None:
