@@ -19,6 +19,7 @@ const WORDS = {
   overtaken: "Somebody else has changed this at the same time. Try again.",
   "deadline-passed": "The answer took too long. Try again in a minute.",
   "overloaded": "The service is busy. Try again in a minute.",
+  "replica-lost": "The answer was cut off. Try again.",
   "not-ready": "The service is still starting. Try again in a moment.",
   "too-often": "That was too often for one key. Wait a minute, then try again.",
   "too-many-jobs": "Many books wait to be read already. Add this one later.",
