@@ -1,6 +1,6 @@
 """The list of a bucket's books: parquet shards in the order of the ids, and the changes since then.
 
-Of the shards a process keeps ids, builds and numbers, 60 bytes a book, as columns and not as objects of
+Of the shards a process keeps ids, builds and numbers, some 70 bytes a book, as columns and not as objects of
 Python; what else is said of books is read from the copies on the disk, a page at a time.
 
 ``catalogue/current`` names the shards, ``catalogue/shards/`` holds them and ``catalogue/changes/`` a small
