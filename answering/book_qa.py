@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MOST_WARMED = 100  # books that are tried, of which the first that is whole will do
 TOGETHER = 64  # questions in one batch at most: what is known of their passages takes up to 1.5 MB each
 
 
@@ -126,7 +127,7 @@ class BookQA:
 
     def warm(self, retriever: str, reader: str) -> None:
         """Load what the first question would load, so that it does not wait for it."""
-        for book_id in self.store.ids():
+        for book_id in self.store.ids(most=MOST_WARMED):
             try:
                 self._books.get(book_id).retriever(retriever_for(retriever)).search(["warm"], 1)
                 break

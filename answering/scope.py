@@ -40,7 +40,7 @@ def builds_of(store: Store, book_id: str) -> dict[str, str]:
     elif book_id.startswith(SHELF):
         name = book_id.removeprefix(SHELF)
         books = store.shelves().get(name).books
-        there = store.builds()
+        there = store.builds(books)
         builds = {id: there[id] for id in books if id in there}
         empty = f"the shelf {name!r} has no book; put one there with: storyqa shelves add {name} ID"
     else:

@@ -1,21 +1,34 @@
-"""How opening, searching and asking grow with the length of a book and the number of books in the store."""
+"""How opening, searching and asking grow with the length of a book and the number of books in the store.
+
+    python -m benchmarks.growth [--sizes 10 100 1000 10000] [--words 80]
+
+fills one store in a folder up to each size in turn with books of made-up prose, every one of them indexed,
+and measures what depends on how many there are. The tables of ``benchmarks.speed`` are made of the rest.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import random
+import statistics
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from answering.book_qa import Ask, BookQA
 from benchmarks.comparisons import OURS, READ, passage_texts, prepared
-from benchmarks.texts import Texts, first_words
+from benchmarks.machine import machine
+from benchmarks.texts import Texts, first_words, generated
 from benchmarks.timing import Call, Timing, in_turns, race, timed
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
+from indexing.merging import merge_store
 from indexing.store import IndexStore
 from retrieval import open_retriever
 
@@ -42,12 +55,12 @@ def build_lengths(texts: Texts, lengths: Sequence[int], store: IndexStore) -> di
     return built
 
 
-def build_tiny(texts: Texts, books: int, store: IndexStore) -> None:
-    """``books`` books of 80 words each, by the ids ``tiny-N``."""
+def build_tiny(texts: Texts, books: int, store: IndexStore, first: int = 0, words: int = TINY_WORDS) -> None:
+    """The books ``first`` up to ``books`` of ``words`` words each, by the ids ``tiny-N``."""
     every = texts.text.split()
-    for number in range(books):
-        start = number * TINY_WORDS % max(1, len(every) - TINY_WORDS)
-        text = " ".join(every[start : start + TINY_WORDS])
+    for number in range(first, books):
+        start = number * words % max(1, len(every) - words)
+        text = " ".join(every[start : start + words])
         build_book(Book(f"tiny-{number}", f"Tiny {number}", text, "benchmark"), BuildSettings(), store)
 
 
@@ -145,3 +158,73 @@ def summary(by_size: dict[int, dict[str, dict[str, Timing]]]) -> list[dict[str, 
 def index_of(store: IndexStore, words: int) -> BookIndex:
     """The book of ``words`` words."""
     return store.open(f"words-{words}")
+
+
+def with_size(texts: Texts, books: int, store: IndexStore, words: int, asked: int = 50) -> dict[str, Any]:
+    """What there is, and what calls take in the median, once ``store`` has grown to ``books`` books.
+
+    ``cores_s`` is the processor time of indexing, by book, and ``files`` are those of a book.
+    """
+    there = len(store.ids())
+    began = time.perf_counter(), time.process_time()
+    build_tiny(texts, books, store, there, words)
+    took_s, cores_s = time.perf_counter() - began[0], time.process_time() - began[1]
+    sizes = [
+        (Path(folder) / file).stat().st_size
+        for folder, _, files in os.walk(store.root / "books")
+        for file in files
+    ]
+    began_merging = time.perf_counter()
+    merge_store(store)
+    merging_s = time.perf_counter() - began_merging
+    chance = random.Random(1)
+    ids = [chance.choice(store.ids()) for _ in range(asked)]
+    qa = BookQA(store)
+
+    def search(book: str, question: str) -> object:
+        return qa.find([Ask(book, question, retriever="bm25", k=READ)])
+
+    search("*", texts.questions[0])
+    drawn = list(zip(ids, texts.questions, strict=False))
+    return {
+        "books": books,
+        "words_per_s": round((books - there) * words / took_s),
+        "cores_s": round(cores_s / (books - there), 4),
+        "files": round(len(sizes) / books, 2),
+        "bytes": round(sum(sizes) / books),
+        "merging_s": round(merging_s, 2),
+        "ids_ms": _median_ms([store.ids] * 5),
+        "cards_ms": _median_ms([store.cards] * 3),
+        "holds_ms": _median_ms([partial(store.holds, id) for id in ids]),
+        "open_ms": _median_ms([partial(store.open, id) for id in ids]),
+        "query_ms": _median_ms([partial(search, id, question) for id, question in drawn]),
+        "every_book_ms": _median_ms([partial(search, "*", question) for _, question in drawn]),
+    }
+
+
+def _median_ms(calls: Sequence[Callable[[], object]]) -> float:
+    took = []
+    for call in calls:
+        began = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - began)
+    return round(1000 * statistics.median(took), 3)
+
+
+def main() -> None:
+    """Print what was measured at each size as a line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000, 10_000])
+    parser.add_argument("--words", type=int, default=TINY_WORDS, help="of each book")
+    given = parser.parse_args()
+    texts = generated(min(max(given.sizes) * given.words, 2_000_000))
+    print(json.dumps(machine()))
+    with tempfile.TemporaryDirectory() as folder:
+        store = IndexStore(folder)
+        build_tiny(texts, 1, store, words=given.words)  # the model is loaded
+        for books in sorted(given.sizes):
+            print(json.dumps(with_size(texts, books, store, given.words)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -31,6 +31,11 @@ def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
+def following(id: str) -> str:
+    """Where the ids after ``id`` begin, in the order of strings; those after no id with the first."""
+    return f"{id}\0" if id else ""
+
+
 def slug(text: str) -> str:
     """An id made from a title or a file's name: accents dropped, all else that is not plain a hyphen.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,16 +79,22 @@ class Store(Protocol):
         """Where the store is."""
         ...
 
-    def ids(self) -> list[str]:
-        """The ids of all books that have a current build, sorted."""
+    def ids(self, start: str = "", most: int | None = None) -> list[str]:
+        """The ids of all books that have a current build, sorted: from ``start`` on, and at most ``most``.
+
+        A few are quickly had from a million.
+        """
         ...
 
-    def builds(self) -> dict[str, str]:
-        """The names of the builds that serve now, by book id, sorted; of thousands of books in one go."""
+    def builds(self, of: Collection[str] | None = None) -> dict[str, str]:
+        """The names of the builds that serve now, by book id, sorted; of thousands of books in one go.
+
+        Those of the ids ``of`` alone, where they are given, as far as there are such books.
+        """
         ...
 
-    def cards(self) -> tuple[list[BookCard], list[IndexMismatch]]:
-        """What a list says of each book, and what is wrong with those of which nothing can be said."""
+    def cards(self, start: str = "", most: int | None = None) -> tuple[list[BookCard], list[IndexMismatch]]:
+        """What a list says of each book that ``ids`` gives, and what is wrong with those that are damaged."""
         ...
 
     def holds(self, id: str) -> bool:
@@ -147,9 +153,10 @@ class Store(Protocol):
 
         An id in full is itself, whatever else begins with it.
         """
-        ids = self.ids()
-        begun = [id for id in ids if id.startswith(given.lower())]
-        return begun[0] if len(begun) == 1 and given and given not in ids else given
+        if not given or self.holds(given):
+            return given
+        begun = self._begun(given.lower(), 2)
+        return begun[0] if len(begun) == 1 else given
 
     def open(self, id: str, held: bool = False) -> BookIndex:
         """The book's current index; raises UnknownBook, or IndexMismatch with the command that repairs it.
@@ -210,10 +217,14 @@ class Store(Protocol):
                         raise
         raise unreadable(id, f"it could not be opened in {_ATTEMPTS} attempts")
 
+    def _begun(self, prefix: str, most: int) -> list[str]:
+        """The first ids that begin with ``prefix``."""
+        return [id for id in self.ids(prefix, most) if id.startswith(prefix)]
+
     def _unknown(self, id: str) -> UnknownBook:
-        ids = self.ids()
+        ids = self.ids(most=_MOST_COMPARED + 1)
         wanted = slug(id)
-        begun = [one for one in ids if one.startswith(wanted)]
+        begun = self._begun(wanted, _MOST_NEAR)
         close = difflib.get_close_matches(wanted, ids, n=3) if len(ids) <= _MOST_COMPARED else ()
         near = tuple(dict.fromkeys([*begun, *close]))[:_MOST_NEAR]
         if near:

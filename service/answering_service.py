@@ -15,7 +15,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from answering.ask import Turn
-from answering.book_qa import Ask, BookQA, Searched
+from answering.book_qa import MOST_WARMED, Ask, BookQA, Searched
 from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook
 from readers import spec_of
@@ -88,7 +88,7 @@ class Service:
         """Answer about some book, so that it is known from the first question on how many can be answered."""
 
         def tasks() -> list[Task]:
-            for id in self.qa.store.ids():
+            for id in self.qa.store.ids(most=MOST_WARMED):
                 asked = [SearchRequest(book_id=id, question=one) for one in _WARMING]
                 with contextlib.suppress(IndexMismatch, UnknownBook):  # damaged or removed; another will do
                     return [self.task(ANSWER, one) for one in asked]
@@ -184,9 +184,9 @@ class Service:
             if name in found or name in self.settings.allowed_readers()
         ]
 
-    def cards(self) -> list[BookCard]:
-        """What a list says of every book whose index is whole; the log has the others."""
-        read, damaged = self.qa.store.cards()
+    def cards(self, start: str = "", most: int | None = None) -> list[BookCard]:
+        """What a list says of books whose index is whole; the log has the others. See ``Store.cards``."""
+        read, damaged = self.qa.store.cards(start, most)
         for error in damaged:
             log.error("%s", error)
         return read

@@ -71,9 +71,9 @@ class AsyncClient:
         """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
         return await self._send(calls.search(calls.question(book_id, question, **options)))
 
-    async def books(self) -> list[BookOut]:
-        """All books."""
-        return await self._send(calls.books())
+    async def books(self, *, after: str | None = None, limit: int | None = None) -> list[BookOut]:
+        """All books, sorted by their ids; of those ``after`` an id, at most ``limit``."""
+        return await self._send(calls.books(after, limit))
 
     async def book(self, book_id: str) -> BookDetails:
         """One book, with its chapters."""

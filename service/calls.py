@@ -36,9 +36,10 @@ def search(body: Mapping[str, Any]) -> Call[SearchResponse]:
     return Call("POST", "/search", TypeAdapter(SearchResponse), json=dict(body))
 
 
-def books() -> Call[list[BookOut]]:
+def books(after: str | None, limit: int | None) -> Call[list[BookOut]]:
     """GET /books."""
-    return Call("GET", "/books", TypeAdapter(list[BookOut]))
+    params = {name: value for name, value in (("after", after), ("limit", limit)) if value is not None}
+    return Call("GET", "/books", TypeAdapter(list[BookOut]), params=params)
 
 
 def book(book_id: str) -> Call[BookDetails]:

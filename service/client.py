@@ -113,9 +113,9 @@ class Client:
             calls.search(calls.question(book_id, question, k=k, before=before, retriever=retriever))
         )
 
-    def books(self) -> list[BookOut]:
-        """All books."""
-        return self._send(calls.books())
+    def books(self, *, after: str | None = None, limit: int | None = None) -> list[BookOut]:
+        """All books, sorted by their ids; of those ``after`` an id, at most ``limit``."""
+        return self._send(calls.books(after, limit))
 
     def book(self, book_id: str) -> BookDetails:
         """One book, with its chapters."""

@@ -11,6 +11,7 @@ from answering import profiles, recaps
 from answering.ask import BadRequest
 from answering.facts import MOST_PROPERTIES
 from indexing.formats.pictures import TYPES, picture_type
+from indexing.ids import LONGEST, following
 from service import answer_events, problems
 from service.answering_service import Service
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
@@ -86,10 +87,19 @@ async def readers(service: TheService) -> list[ReaderOut]:
     return await service.readers()
 
 
-@router.get("/books", responses=problems.responses(500), tags=["books"])
-def books(service: TheService) -> list[BookOut]:
-    """Every book in the store whose index is whole."""
-    return [BookOut.of(card) for card in service.cards()]
+@router.get("/books", responses=problems.responses(422, 500), tags=["books"])
+def books(
+    service: TheService,
+    after: Annotated[
+        str, Query(max_length=LONGEST, description="Only books whose ids come after it.", examples=["emma"])
+    ] = "",
+    limit: Annotated[int | None, Query(ge=1, description="At most so many; all if left out.")] = None,
+) -> list[BookOut]:
+    """Every book in the store whose index is whole, in the order of their ids.
+
+    A page of them with `limit`, and the next one with the last id of it as `after`.
+    """
+    return [BookOut.of(card) for card in service.cards(following(after), limit)]
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])

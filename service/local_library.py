@@ -10,6 +10,7 @@ from answering.book_qa import BookQA
 from answering.facts import FactFinder
 from indexing.build import BuildSettings, build_book
 from indexing.formats.read import read_book
+from indexing.ids import following
 from indexing.sources.locate import find
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
@@ -54,9 +55,9 @@ class Library:
         assert outcome.manifest is not None, "what fails is raised"
         return BookOut.of(outcome.manifest)
 
-    def books(self) -> list[BookOut]:
-        """Every book whose index is whole."""
-        return [BookOut.of(card) for card in self._qa.store.cards()[0]]
+    def books(self, *, after: str = "", limit: int | None = None) -> list[BookOut]:
+        """Every book whose index is whole, sorted by id; of those ``after`` an id, at most ``limit``."""
+        return [BookOut.of(card) for card in self._qa.store.cards(following(after), limit)[0]]
 
     def ask(
         self,

@@ -74,6 +74,8 @@ def test_many_questions_are_answered_in_order(client: Client) -> None:
 
 def test_books_are_listed_described_read_and_searched(client: Client) -> None:
     assert [book.id for book in client.books()] == sorted(shelf.STORIES)
+    first, second = sorted(shelf.STORIES)[:2]
+    assert [book.id for book in client.books(after=first, limit=1)] == [second]
     assert len(client.book("lantern").chapters) == 3
     assert client.text("lantern") == shelf.LANTERN
     hits = client.search(BOOK, QUESTION, k=2, retriever="tfidf").hits

@@ -113,6 +113,10 @@ def test_search_gives_passages_best_first_with_their_text(client: httpx.Client) 
 def test_books_are_listed_and_described(client: httpx.Client) -> None:
     books = client.get("/books").json()
     assert [book["id"] for book in books] == sorted(shelf.STORIES)
+    assert client.get("/books", params={"limit": 2}).json() == books[:2]
+    assert client.get("/books", params={"limit": 2, "after": books[1]["id"]}).json() == books[2:4]
+    assert client.get("/books", params={"after": books[-1]["id"]}).json() == []
+    assert client.get("/books", params={"limit": 0}).status_code == 422
     book = client.get("/books/lantern").json()
     assert book["title"] == "The Lamp at Quill Point"
     assert book["characters"] == len(shelf.LANTERN)

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from indexing.build import BuildSettings, build_book
 from indexing.card import BookCard
 from indexing.copying import copy_books
 from indexing.object_store.bucket_store import BucketStore
-from indexing.object_store.catalogue_shards import CHANGES, Change
+from indexing.object_store.catalogue_shards import CHANGES, CURRENT, FORMAT, Change, put_shard, row_of
 from indexing.store import IndexStore
 from indexing.store_protocol import Store
 from service import cli
@@ -212,6 +212,63 @@ def test_the_list_is_the_same_before_and_after_its_changes_are_merged(
     assert remote.list_anew(from_builds=True) == 3
     assert [one() for one in listed] == before
     assert len(remote.catalogue.shard_keys()) == 2
+
+
+def test_a_page_of_the_list_is_a_piece_of_it_wherever_it_begins(
+    shelf: IndexStore, remote: BucketStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexing.object_store.compaction._MOST_ROWS", 3)
+    monkeypatch.setattr("indexing.object_store.catalogue_shards._GROUP", 2)
+    statuses(shelf, remote)
+    card = BookCard.of(shelf.manifest(IDS[0]))
+
+    def note(id: str, number: int = 1, build: str | None = "0" * 12 + "-0") -> None:
+        there = None if build is None else replace(card, id=id)
+        remote.catalogue.note(Change(id, number, build, there))
+
+    for id in ("atlas", "book-00", "emma", "zoo"):
+        note(id)
+    listed = compacted(remote)
+    assert len(remote.catalogue.shard_keys()) == 3
+    for id in ("aaa", "book-01", "zz"):
+        note(id)
+    note("emma", 2, None)  # removed since
+    note("zoo", 0, None)  # and this had been before the shards were written
+    expected = sorted({*listed, "aaa", "book-01", "zz"} - {"emma"})
+    assert {"aaa", "zoo", *IDS} <= set(expected)
+    for store in (shelf, afresh(remote)):
+        ids = store.ids()
+        assert ids == (IDS if store is shelf else expected)
+        for start in ("", "aaa", "book-0", "book-0\0", "book-1", "emma", "zoo", "zzz"):
+            for most in (None, 1, 2, 5, 100):
+                page = [id for id in ids if id >= start][:most]
+                assert store.ids(start, most) == page
+                assert [one.id for one in store.cards(start, most)[0]] == page
+        builds = store.builds()
+        for of in ([], ["zz", "nobody", "book-1", "emma"], ids):
+            assert list(store.builds(of).items()) == [one for one in builds.items() if one[0] in of]
+
+
+def compacted(store: BucketStore) -> list[str]:
+    """The ids of a list that has all changes in its shards, be they published or not."""
+    cards = {card.id: card for card in store.catalogue.cards()}
+    builds = store.builds()
+    rows = [row_of(1, builds[id], cards[id]) for id in sorted(cards)]
+    shards = [asdict(put_shard(store.bucket, rows[first : first + 3])) for first in range(0, len(rows), 3)]
+    content = {"format": FORMAT, "token": "0", "shards": shards}
+    store.bucket.replace(CURRENT, store.bucket.get(CURRENT), json.dumps(content).encode())
+    store.bucket.delete([one.key for one in store.bucket.listed(CHANGES)])
+    store.catalogue.forget()
+    return sorted(cards)
+
+
+def test_ids_that_are_asked_for_in_vain_are_forgotten(
+    remote: BucketStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexing.object_store.pointers._MOST_KNOWN", 10)
+    for number in range(30):
+        assert not remote.holds(f"nothing-{number}")
+    assert len(remote.pointers) == 10
 
 
 def test_what_was_noted_and_never_published_leaves_the_list(

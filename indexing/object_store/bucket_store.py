@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -64,17 +64,17 @@ class BucketStore(Store):
         """See ``Store.address``."""
         return self.bucket.address
 
-    def ids(self) -> list[str]:
+    def ids(self, start: str = "", most: int | None = None) -> list[str]:
         """See ``Store.ids``."""
-        return self.catalogue.ids()
+        return self.catalogue.ids(start, most)
 
-    def builds(self) -> dict[str, str]:
+    def builds(self, of: Collection[str] | None = None) -> dict[str, str]:
         """See ``Store.builds``."""
-        return self.catalogue.builds()
+        return self.catalogue.builds(of)
 
-    def cards(self) -> tuple[list[BookCard], list[IndexMismatch]]:
+    def cards(self, start: str = "", most: int | None = None) -> tuple[list[BookCard], list[IndexMismatch]]:
         """See ``Store.cards``; damage is found by ``verify`` alone."""
-        return self.catalogue.cards(), []
+        return self.catalogue.cards(start, most), []
 
     def holds(self, id: str) -> bool:
         """See ``Store.holds``: one request."""
@@ -86,12 +86,6 @@ class BucketStore(Store):
         if pointer is None:
             raise self._unknown(id)
         return pointer.build
-
-    def full_id(self, given: str) -> str:
-        """See ``Store.full_id``; the list is only read where no book has that very id."""
-        if is_id(given) and self.pointers.get(book_key(given)) is not None:
-            return given
-        return super().full_id(given)
 
     def folder(self, id: str, build: str) -> Path:
         """See ``Store.folder``; fetched where this machine has no copy."""

@@ -1,5 +1,8 @@
 """The list of a bucket's books: parquet shards in the order of the ids, and the changes since then.
 
+Of the shards a process keeps ids, builds and numbers, some 70 bytes a book, as columns and not as objects of
+Python; what else is said of books is read from the copies on the disk, a page at a time.
+
 ``catalogue/current`` names the shards, ``catalogue/shards/`` holds them and ``catalogue/changes/`` a small
 object for each publication, put there before the pointer is: so no book that serves is ever missing from the
 list, and what was noted but never published is left out when the changes are merged into the shards.
@@ -12,7 +15,8 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,10 +38,12 @@ from indexing.object_store.catalogue_shards import (
 
 if TYPE_CHECKING:
     import pyarrow
+    import pyarrow.parquet
 
 MANY_CHANGES = 200  # of which a list takes a second or so to read
 _FRESH_S = 1.0
 _FILE = "shard.parquet"
+_KEPT = ("id", "build", "number")  # columns, in memory
 
 
 class Catalogue:
@@ -53,30 +59,37 @@ class Catalogue:
         self._shards: Sequence[Shard] = ()
         self._lock = threading.Lock()
 
-    def ids(self) -> list[str]:
-        """The ids of all books, sorted."""
-        return list(self.builds())
+    def ids(self, start: str = "", most: int | None = None) -> list[str]:
+        """The ids of all books, sorted; of those from ``start`` on, at most ``most``."""
+        shards, changes = self._read()
+        later = self._later(shards, changes)
+        found = [id for id, change in later.items() if change.build is not None and id >= start]
+        for shard, first, count in self._spans(shards, start, most, later):
+            found += [id for id in self._column(shard, "id", first, count) if id not in later]
+        return sorted(found)[:most]
 
-    def builds(self) -> dict[str, str]:
-        """The names of the builds that serve, by id, sorted."""
+    def builds(self, of: Collection[str] | None = None) -> dict[str, str]:
+        """The names of the builds that serve, by id, sorted; of those of the ids ``of`` alone."""
         state = self._read()
+        if of is not None:
+            return self._builds_of(set(of), *state)
         if self._known is None or self._known[0] != state:  # of a million books it takes seconds to make
             found: dict[str, str | None] = {}
             for shard in state[0]:
-                found.update(zip(*self._columns(shard, "id", "build"), strict=True))
+                found.update(zip(self._column(shard, "id"), self._column(shard, "build"), strict=True))
             for id, change in self._later(*state).items():
                 found[id] = change.build
             self._known = state, {id: build for id, build in sorted(found.items()) if build is not None}
         return dict(self._known[1])
 
-    def cards(self) -> list[BookCard]:
-        """What is said of each book, in the order of the ids."""
+    def cards(self, start: str = "", most: int | None = None) -> list[BookCard]:
+        """What is said of each book that ``ids`` gives, in their order."""
         shards, changes = self._read()
         later = self._later(shards, changes)
-        cards = [change.card for change in later.values() if change.card is not None]
-        for shard in shards:
-            cards += [card_of(row) for row in self.table(shard).to_pylist() if row["id"] not in later]
-        return sorted(cards, key=lambda card: card.id)
+        cards = [one.card for one in later.values() if one.card is not None and one.id >= start]
+        for shard, first, count in self._spans(shards, start, most, later):
+            cards += [card_of(row) for row in self.rows(shard, first, count) if row["id"] not in later]
+        return sorted(cards, key=lambda card: card.id)[:most]
 
     def note(self, change: Change) -> str:
         """Have the list say what is about to be true; the key by which that is taken back."""
@@ -104,15 +117,51 @@ class Catalogue:
         It is where the change was merged after it was listed, and before the shards were read.
         """
         later = {change.id: change for change in sorted(changes, key=lambda one: one.number)}
-        for shard in shards if later else ():
-            for id, number in zip(*self._columns(shard, "id", "number"), strict=True):
-                if id in later and later[id].number <= number:
-                    del later[id]
+        for id in list(later):
+            for shard in shards[max(0, bisect_right(shards, id, key=lambda one: one.first) - 1) :][:1]:
+                at = self._at(shard, id)
+                if self._column(shard, "id", at, 1) == [id]:
+                    [number] = self._column(shard, "number", at, 1)
+                    if later[id].number <= number:
+                        del later[id]
         return later
 
-    def _columns(self, shard: Shard, *names: str) -> list[list[Any]]:
-        table = self.table(shard)
-        return [table[name].to_pylist() for name in names]
+    def _builds_of(
+        self, wanted: set[str], shards: Sequence[Shard], changes: Sequence[Change]
+    ) -> dict[str, str]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        later = self._later(shards, changes)
+        found = {id: later[id].build for id in wanted & later.keys()}
+        asked = pa.array(sorted(wanted - later.keys()), pa.string())
+        for shard in shards if len(asked) else ():
+            table = self._table(shard)
+            there = table.filter(pc.is_in(table["id"], value_set=asked))
+            found.update(zip(there["id"].to_pylist(), there["build"].to_pylist(), strict=True))
+        return {id: build for id, build in sorted(found.items()) if build is not None}
+
+    def _spans(
+        self, shards: Sequence[Shard], start: str, most: int | None, later: Collection[str]
+    ) -> Iterator[tuple[Shard, int, int]]:
+        """Where rows from ``start`` on lie: shard, first and count; ``most`` beside those in ``later``."""
+        wanted = sum(shard.rows for shard in shards) if most is None else most + len(later)
+        for shard in shards[max(0, bisect_right(shards, start, key=lambda one: one.first) - 1) :]:
+            if wanted == 0:
+                return
+            first = self._at(shard, start)
+            count = min(wanted, shard.rows - first)
+            if count > 0:
+                yield shard, first, count
+                wanted -= count
+
+    def _at(self, shard: Shard, id: str) -> int:
+        """How many rows of the shard come before ``id``."""
+        return bisect_left(self._table(shard)["id"], id, key=lambda one: one.as_py())
+
+    def _column(self, shard: Shard, name: str, first: int = 0, count: int | None = None) -> list[Any]:
+        column: list[Any] = self._table(shard)[name].slice(first, count).to_pylist()
+        return column
 
     def _read(self) -> tuple[Sequence[Shard], Sequence[Change]]:
         with self._lock:
@@ -136,20 +185,41 @@ class Catalogue:
         found = {key: known[key] for key in keys if key in known}
         return found | {key: parsed_change(kept) for key, kept in read if kept is not None}
 
-    def table(self, shard: Shard) -> pyarrow.Table:
-        """The rows of a shard, from the copy of it on this machine."""
-        import pyarrow.parquet as pq
+    def rows(self, shard: Shard, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
+        """``count`` rows of a shard from the ``first`` on, or all."""
+        file = self._file(shard)
+        end = shard.rows if count is None else first + count
+        groups, before, at = [], 0, 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if at + rows <= first:
+                before = at + rows
+            elif at < end:
+                groups.append(group)
+            at += rows
+        table = file.read_row_groups(groups).slice(first - before, end - first)
+        found: list[dict[str, Any]] = table.to_pylist()
+        return found
 
+    def _table(self, shard: Shard) -> pyarrow.Table:
+        """The columns that are kept in memory."""
         if shard.sha256 not in self._tables:
-            path = self._copy(shard) / _FILE
-            if hashlib.sha256(path.read_bytes()).hexdigest() != shard.sha256:
-                self._cache.drop(shard.sha256)  # the copy is damaged; another will do
-                path = self._copy(shard) / _FILE
-            table = pq.read_table(path)
+            table = self._file(shard).read(columns=list(_KEPT)).combine_chunks()
             named = {one.sha256 for one in self._shards} | {shard.sha256}
             self._tables = {sha: one for sha, one in self._tables.items() if sha in named}
             self._tables[shard.sha256] = table
         return self._tables[shard.sha256]
+
+    def _file(self, shard: Shard) -> pyarrow.parquet.ParquetFile:
+        """The copy of a shard on this machine, read into memory and found whole."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        content = (self._copy(shard) / _FILE).read_bytes()
+        if hashlib.sha256(content).hexdigest() != shard.sha256:
+            self._cache.drop(shard.sha256)  # the copy is damaged; another will do
+            content = (self._copy(shard) / _FILE).read_bytes()
+        return pq.ParquetFile(pa.BufferReader(content))
 
     def _copy(self, shard: Shard) -> Path:
         def fetch(folder: Path) -> None:

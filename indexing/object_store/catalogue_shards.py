@@ -21,6 +21,7 @@ FORMAT = 1
 CURRENT = "catalogue/current"
 SHARDS = "catalogue/shards/"
 CHANGES = "catalogue/changes/"
+_GROUP = 10_000  # rows, which are read at once for a page of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def put_shard(bucket: Bucket, rows: Sequence[Mapping[str, Any]]) -> Shard:
     import pyarrow.parquet as pq
 
     content = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), _schema()), content, compression="zstd")
+    table = pa.Table.from_pylist(list(rows), _schema())
+    pq.write_table(table, content, compression="zstd", row_group_size=_GROUP)
     sha256 = hashlib.sha256(content.getbuffer()).hexdigest()
     shard = Shard(f"{SHARDS}{sha256}-{secrets.token_hex(8)}.parquet", sha256, rows[0]["id"], len(rows))
     bucket.put(shard.key, content.getvalue())

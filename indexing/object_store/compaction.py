@@ -90,7 +90,7 @@ def _merged(bucket: Bucket, catalogue: Catalogue, shards: Sequence[Shard], found
             continue
         rows: dict[str, dict[str, Any]] = {}
         if number < len(shards):
-            rows = {row["id"]: row for row in catalogue.table(shards[number]).to_pylist()}
+            rows = {row["id"]: row for row in catalogue.rows(shards[number])}
         for id in inside.get(number, ()):
             rows.pop(id, None)
             if (one := found[id]) is not None:

@@ -15,6 +15,7 @@ FORMAT = 1
 BOOKS = "books/"
 BUILDS = "builds/"
 MANIFESTS = "manifests/"
+_MOST_KNOWN = 10_000  # of half a kilobyte each; those that were read last
 _FRESH_S = 1.0  # how long a pointer that was read is taken for the current one
 
 
@@ -53,6 +54,10 @@ class Pointers:
         self._known: dict[str, tuple[float, Kept | None]] = {}
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._known)
+
     def get(self, key: str) -> Pointer | None:
         """What ``key`` points to, not more than a second ago; None where it points to nothing."""
         with self._lock:
@@ -89,7 +94,10 @@ class Pointers:
 
     def _keep(self, key: str, kept: Kept | None) -> None:
         with self._lock:
+            self._known.pop(key, None)
             self._known[key] = (time.monotonic(), kept)
+            if len(self._known) > _MOST_KNOWN:
+                del self._known[next(iter(self._known))]
 
 
 def parsed(key: str, kept: Kept) -> Pointer:

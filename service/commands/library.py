@@ -17,20 +17,26 @@ if TYPE_CHECKING:
     from service.book_schemas import BookDetails
 
 
-def books(store: Store = None, as_json: AsJson = False) -> None:
-    """List the books in the store."""
+def books(
+    after: Annotated[str, typer.Option(metavar="ID", help="Only books whose ids come after it.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many; all if left out.")] = None,
+    store: Store = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the books in the store, sorted by their ids."""
+    from indexing.ids import following
     from service.book_schemas import BookOut
     from service.settings import load_settings
 
     settings = load_settings(store)
-    read, damaged = settings.index_store().cards()
+    read, damaged = settings.index_store().cards(following(after), limit)
     for error in damaged:
         print(f"storyqa: {error}", file=sys.stderr)
     if as_json:
         print_json([BookOut.of(card).model_dump() for card in read])
     elif read:
         _print_table(read)
-    elif not damaged:
+    elif not damaged and not after:
         console().print(f"No books in {settings.store} yet; add one: storyqa index PATH", soft_wrap=True)
     if damaged:
         raise typer.Exit(1)

@@ -71,7 +71,7 @@ def show(name: Name, store: Store = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(_record(shelf))
         return
-    there = set(index_store.ids())
+    there = index_store.builds(shelf.books)
     console().print(f"{shelf.title}: {counted(len(shelf.books), 'book')}", markup=False, soft_wrap=True)
     for id in shelf.books:
         title = index_store.manifest(id).title if id in there else "missing: it is in no search"
