@@ -10,10 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from shutil import which
 from typing import Any
 from urllib.parse import urlsplit
@@ -46,7 +47,7 @@ def seaweed_server(folder: Path) -> Iterator[str]:
     keys = {"accessKey": CREDENTIALS["AWS_ACCESS_KEY_ID"], "secretKey": CREDENTIALS["AWS_SECRET_ACCESS_KEY"]}
     identity = {"name": "tests", "credentials": [keys], "actions": ["Admin", "Read", "Write", "List"]}
     (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
-    master, volume, filer, s3 = (_free_port(below=20_000) for _ in range(4))
+    master, volume, filer, s3 = _free_ports(4)
     command = [
         weed, "server", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}",
         f"-volume.port={volume}", "-volume.max=8", "-master.volumeSizeLimitMB=64", "-filer",
@@ -55,20 +56,21 @@ def seaweed_server(folder: Path) -> Iterator[str]:
         "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false",
         f"-s3.config={folder / 's3.json'}",
     ]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    log = folder / "log"
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as server:
         try:
-            _make_bucket(f"http://127.0.0.1:{filer}", f"http://127.0.0.1:{s3}", server)
+            _make_bucket(f"http://127.0.0.1:{filer}", f"http://127.0.0.1:{s3}", server, log)
             yield f"http://127.0.0.1:{s3}"
         finally:
             server.kill()
 
 
-def _make_bucket(filer: str, s3: str, server: subprocess.Popen[bytes]) -> None:
+def _make_bucket(filer: str, s3: str, server: subprocess.Popen[bytes], log: Path) -> None:
     """Make the bucket, which to SeaweedFS is a folder, and wait until something can be put there."""
     until = time.monotonic() + 60
     ready = False
     while not ready:
-        assert server.poll() is None, "the server has ended"
+        assert server.poll() is None, f"the server has ended: {log.read_text()[-2000:]}"
         assert time.monotonic() < until, "the server does not come up"
         time.sleep(0.2)
         with suppress(httpx.HTTPError):
@@ -76,22 +78,21 @@ def _make_bucket(filer: str, s3: str, server: subprocess.Popen[bytes]) -> None:
             ready = httpx.get(s3).status_code < 500
 
 
-def _free_port(below: int = 65_000) -> int:
-    """A port that nobody listens on; some servers want another, 10,000 above it."""
-    while True:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-        if port < below:
-            return port
-        # Those that the system gives are high ones.
-        for candidate in range(10_000 + port % 10_000, 20_000):
-            with socket.socket() as one:
-                try:
-                    one.bind(("127.0.0.1", candidate))
-                    return candidate
-                except OSError:
-                    continue
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, nor 10,000 above them, where the server has another for each.
+
+    All are held until the last is found, so that none is given twice.
+    """
+    found: list[int] = []
+    with ExitStack() as held:
+        for port in Random().sample(range(10_000, 20_000), 1_000):
+            with suppress(OSError):
+                for wanted in (port, port + 10_000):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", wanted))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise AssertionError(f"no {count} ports are free")
 
 
 class FaultyProxy:
