@@ -27,12 +27,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-import httpx
 import yaml  # type: ignore[import-untyped]
 
 from answering.book_qa import Ask
 from benchmarks.load import closed, summary
-from benchmarks.serving import serve
+from benchmarks.serving import serve, wait_for
 from benchmarks.texts import generated
 from readers import DEFAULT_READER
 
@@ -76,22 +75,11 @@ def on_ray(address: str, replicas: int, settings: Mapping[str, str], folder: Pat
     )
     url = "http://127.0.0.1:{port}".format_map(config["http_options"])
     try:
-        deadline = time.monotonic() + 120
-        while not _is_ready(url):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise TimeoutError("serve run was not ready within two minutes")
-            time.sleep(0.5)
+        wait_for(f"{url}/readyz", process)
         yield url
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/readyz", timeout=10).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def compare_serving(given: argparse.Namespace, asks: list[Ask], store: Path, folder: Path) -> None:

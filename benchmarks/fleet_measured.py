@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from ring import Ring, proxy
+from ring import Ring, hits_and_misses, proxy
 
 from answering.ask import Ask
 from benchmarks.fleet_replica import Times
@@ -90,11 +90,6 @@ def times_of_one(url: str, books: Sequence[str], questions: Sequence[str]) -> Ti
     )
 
 
-def _counted(urls: Sequence[str], name: str) -> float:
-    lines = [line for url in urls for line in httpx.get(f"{url}/metrics").text.splitlines()]
-    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
-
-
 def measured(
     store: IndexStore, asks: Sequence[Ask], clients: int, folder: Path
 ) -> tuple[dict[str, Any], dict[str, int]]:
@@ -103,14 +98,11 @@ def measured(
         urls = [stack.enter_context(_replica(store)) for _ in range(2)]
         addresses = {number + 1: url.removeprefix("http://") for number, url in enumerate(urls)}
         ring: Ring = stack.enter_context(proxy(folder, addresses))
-        before = [_counted(urls, f"storyqa_cache_{name}_total") for name in ("hits", "misses")]
+        before = hits_and_misses(urls)
         began = time.perf_counter()
         outcomes = closed(ring.url, asks, clients)
         seconds = time.perf_counter() - began
-        hits, misses = (
-            _counted(urls, f"storyqa_cache_{name}_total") - least
-            for name, least in zip(("hits", "misses"), before, strict=True)
-        )
+        hits, misses = (now - least for now, least in zip(hits_and_misses(urls), before, strict=True))
         with httpx.Client(timeout=60) as client:
             homes = ring.homes(client, sorted({ask.book_id for ask in asks}))
     latencies = sorted(one.took_s for one in outcomes if one.status == 200)

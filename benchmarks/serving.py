@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,23 @@ def serve(
         stderr=subprocess.DEVNULL,  # the log of every request
     )
     address = f"http://127.0.0.1:{port}"
-    for _ in range(1200):
-        try:
-            if httpx.get(f"{address}{path}").status_code == 200:
-                return server, address
-        except httpx.TransportError:
-            pass
+    try:
+        wait_for(f"{address}{path}", server)
+    except TimeoutError:
+        server.terminate()
+        raise
+    return server, address
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    """Return once ``url`` answers 200; raises TimeoutError where it does not within two minutes, or ends."""
+    deadline = time.monotonic() + 120
+    while server.poll() is None and time.monotonic() < deadline:
+        with suppress(httpx.TransportError):
+            if httpx.get(url).status_code == 200:
+                return
         time.sleep(0.1)
-    server.terminate()
-    raise TimeoutError("the server was not ready within two minutes")
+    raise TimeoutError(f"{url} was not ready within two minutes")
 
 
 def same(served: dict[str, Any], offline: Any) -> bool:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,3 +111,16 @@ def proxy(folder: Path, replicas: Mapping[int, str], shelf: str = NOWHERE) -> It
                 yield ring
             finally:
                 process.terminate()
+
+
+def counted(url: str, name: str) -> float:
+    """What /metrics of one replica says of a counter without labels."""
+    lines = httpx.get(f"{url}/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
+
+
+def hits_and_misses(urls: Sequence[str]) -> tuple[float, float]:
+    """How many answers came from a cache at the replicas, and how many did not."""
+    names = ("storyqa_cache_hits_total", "storyqa_cache_misses_total")
+    hits, misses = (sum(counted(url, name) for url in urls) for name in names)
+    return hits, misses

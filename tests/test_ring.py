@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from ring import proxy
+from ring import hits_and_misses, proxy
 from test_workers import place, serving
 
 from answering.book_qa import Ask, BookQA
@@ -58,12 +58,6 @@ def right(library: IndexStore) -> list[tuple[str, int, int]]:
     return found
 
 
-def counted(url: str, name: str) -> float:
-    """What /metrics of one replica says of a counter without labels."""
-    lines = httpx.get(f"{url}/metrics").text.splitlines()
-    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} "))
-
-
 class Load:
     """Questions that are asked through the proxy, ``ASKING`` at once, until the context ends."""
 
@@ -100,12 +94,6 @@ class Load:
                 self.given.append(number)
                 if response.status_code != 200 or place(response.json()) != self._right[number]:
                     self.wrong.append((response.status_code, response.text))
-
-
-def hits_and_misses(urls: list[str]) -> tuple[float, float]:
-    names = ("storyqa_cache_hits_total", "storyqa_cache_misses_total")
-    hits, misses = (sum(counted(url, name) for url in urls) for name in names)
-    return hits, misses
 
 
 def ask_all(client: httpx.Client, url: str, right: list[tuple[str, int, int]]) -> None:

@@ -15,7 +15,7 @@ import json
 import secrets
 import threading
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -34,6 +34,7 @@ from indexing.object_store.catalogue_shards import (
     damaged,
     parsed_change,
     parsed_shards,
+    place_of,
 )
 
 if TYPE_CHECKING:
@@ -117,13 +118,13 @@ class Catalogue:
         It is where the change was merged after it was listed, and before the shards were read.
         """
         later = {change.id: change for change in sorted(changes, key=lambda one: one.number)}
-        for id in list(later):
-            for shard in shards[max(0, bisect_right(shards, id, key=lambda one: one.first) - 1) :][:1]:
-                at = self._at(shard, id)
-                if self._column(shard, "id", at, 1) == [id]:
-                    [number] = self._column(shard, "number", at, 1)
-                    if later[id].number <= number:
-                        del later[id]
+        for id in list(later) if shards else ():
+            shard = shards[place_of(id, shards)]
+            at = self._at(shard, id)
+            if self._column(shard, "id", at, 1) == [id]:
+                [number] = self._column(shard, "number", at, 1)
+                if later[id].number <= number:
+                    del later[id]
         return later
 
     def _builds_of(
@@ -146,7 +147,7 @@ class Catalogue:
     ) -> Iterator[tuple[Shard, int, int]]:
         """Where rows from ``start`` on lie: shard, first and count; ``most`` beside those in ``later``."""
         wanted = sum(shard.rows for shard in shards) if most is None else most + len(later)
-        for shard in shards[max(0, bisect_right(shards, start, key=lambda one: one.first) - 1) :]:
+        for shard in shards[place_of(start, shards) :]:
             if wanted == 0:
                 return
             first = self._at(shard, start)

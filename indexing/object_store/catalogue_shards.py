@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import secrets
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,11 @@ class Shard:
     sha256: str
     first: str
     rows: int
+
+
+def place_of(id: str, shards: Sequence[Shard]) -> int:
+    """The number of the shard that has the row of ``id``, or would have it; 0 where there are none."""
+    return max(0, bisect_right(shards, id, key=lambda one: one.first) - 1)
 
 
 def row_of(number: int, build: str | None, card: BookCard) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -20,6 +19,7 @@ from indexing.object_store.catalogue_shards import (
     Change,
     Shard,
     parsed_shards,
+    place_of,
     put_shard,
     row_of,
 )
@@ -79,10 +79,9 @@ def compact(
 
 def _merged(bucket: Bucket, catalogue: Catalogue, shards: Sequence[Shard], found: Found) -> list[Shard]:
     """The shards with what was found in them: those that nothing changes in as they are."""
-    firsts = ["", *(shard.first for shard in shards[1:])]
     inside: dict[int, list[str]] = {}
     for id in found:
-        inside.setdefault(max(0, bisect_right(firsts, id) - 1), []).append(id)
+        inside.setdefault(place_of(id, shards), []).append(id)
     made: list[Shard] = []
     for number in range(max(1, len(shards))):
         if number not in inside and number < len(shards):
