@@ -27,7 +27,7 @@ def tables(results: Mapping[str, Any]) -> str:
     parts = [
         f"Measured at commit `{results['commit']}`, {results['date'][:10]}, on {host['processor']} "
         f"({host['instructions']}), {host['cores']} cores, {host['memory_gb']} GB; "
-        f"models in {host['number_format']}{rounded}; Python {host['python']}, torch {host['torch']}. "
+        f"models in {host['runtime']}{rounded}; Python {host['python']}, torch {host['torch']}. "
         "Beside it: "
         + ", ".join(f"{name} {version}" for name, version in results["peers"].items())
         + f". Texts: {results['texts']}."

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from encoders.adapters import file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MINILM, MPNET, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
-from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
+from encoders.runtime import TORCH, pick_runtime, running
 from encoders.sizes import LARGE, weights_folder
 
 if TYPE_CHECKING:
@@ -60,13 +60,14 @@ class TransformerEncoder:
         import torch
 
         from encoders.quantisation import int8_pays, with_int8_linears
+        from encoders.transformer import Transformer
 
         self._longest = longest
         self._tokenizer = tokenizer
-        self._device = pick_device()
-        dtype = pick_dtype(self._device)
-        self._model = model.to(self._device, dtype)
-        if int8_pays(self._device, dtype):
+        runtime = pick_runtime(None if isinstance(model, Transformer) else TORCH)
+        self._device = runtime.device
+        self._model = running(model, runtime)
+        if isinstance(self._model, torch.nn.Module) and int8_pays(self._device, runtime.dtype):
             ids = torch.tensor([self._cut(tokenizer.encode(TYPICAL).ids)])
             self._model = with_int8_linears(self._model, lambda model: model(input_ids=ids))
 

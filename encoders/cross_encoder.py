@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from encoders.adapters import Weights, file_hash, load_weights, overlay
 from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
-from encoders.device import pick_device, pick_dtype, sent
+from encoders.device import sent
+from encoders.runtime import pick_runtime, running
 from encoders.sizes import weights_folder
 from encoders.windows import Window, Windower
 
@@ -69,17 +70,15 @@ class CrossEncoder:
 
     def __init__(self, weights: Weights, version: str) -> None:
         """``weights``: ``head.weight`` (3, width), ``head.bias`` (3,), and those beside the backbone's."""
-        import torch
-
         self.version = version
-        self.device = pick_device()
-        self.dtype = pick_dtype(self.device)
+        runtime = pick_runtime()
+        self.device = runtime.device
         self.base = weights.backbone
         trained = {name: tensor for name, tensor in weights.tensors.items() if not name.startswith("head.")}
-        self.backbone = load_backbone(overlay(trained, base_tensors(self.base)), self.base)
-        torch.nn.Module.to(self.backbone, self.device, self.dtype)
+        backbone = load_backbone(overlay(trained, base_tensors(self.base)), self.base)
+        self.backbone = running(backbone, runtime)
         self._weight, self._bias = (
-            weights.tensors[name].float().to(self.device, self.dtype) for name in ("head.weight", "head.bias")
+            weights.tensors[name].float().to(self.device) for name in ("head.weight", "head.bias")
         )
         self._windows = Windower(load_tokenizer(self.base), LONGEST)
 
@@ -108,7 +107,7 @@ class CrossEncoder:
             with torch.inference_mode():
                 inputs = collate(members, self.base.pad, self.base.typed).to(self.device)
                 hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
-                scores = torch.nn.functional.linear(hidden, self._weight, self._bias).float().cpu().numpy()
+                scores = torch.nn.functional.linear(hidden.float(), self._weight, self._bias).cpu().numpy()
             for row, (i, window) in enumerate(zip(batch, members, strict=True)):
                 context = slice(window.first, window.first + len(window.offsets))
                 # Copies: a view would keep the whole batch alive.

@@ -190,10 +190,14 @@ class Layers(nn.Module):
         """(1, heads, tokens, tokens), what attention adds for the distance of two tokens, if anything."""
         if not hasattr(self, "relative_attention_bias"):
             return None
-        table = self.relative_attention_bias.weight
-        places = torch.arange(tokens, device=table.device)
-        buckets = distance_buckets(places[None, :] - places[:, None], len(table))
-        return table[buckets].permute(2, 0, 1).contiguous()[None]
+        return distance_bias(self.relative_attention_bias.weight, tokens)
+
+
+def distance_bias(table: Tensor, tokens: int) -> Tensor:
+    """(1, heads, tokens, tokens) from what each bucket of distances adds in each head, (buckets, heads)."""
+    places = torch.arange(tokens, device=table.device)
+    buckets = distance_buckets(places[None, :] - places[:, None], len(table))
+    return table[buckets].permute(2, 0, 1).contiguous()[None]
 
 
 def distance_buckets(distances: Tensor, buckets: int) -> Tensor:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from encoders.runtime import pick_runtime
 from evaluation.batch_answering import Answering
 from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.metrics.metric import metrics_named
@@ -49,6 +50,7 @@ def describe(benchmark: Benchmark, options: Options) -> dict[str, Any]:
         "retriever_version": retriever_version(options.retriever) if benchmark.retrieved else None,
         "encoder_version": encoder_version() if benchmark.retrieved else None,
         "code_version": code_version(),
+        "runtime": str(pick_runtime()) if reader.version or benchmark.retrieved else None,
         "k": options.k if benchmark.retrieved else None,
         "limit": options.limit,
         "seed": options.seed,

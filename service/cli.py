@@ -66,11 +66,16 @@ app = typer.Typer(
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --version: as GET /version gives it, with the runtime.")
+    ] = False,
 ) -> None:
     if version:
-        from service.version import installed_version
+        from service.settings import load_settings
+        from service.version import installed_version, running_version
 
-        typer.echo(f"storyqa {installed_version()}")
+        told = running_version(load_settings()).model_dump_json() if as_json else None
+        typer.echo(told or f"storyqa {installed_version()}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

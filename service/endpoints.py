@@ -29,7 +29,7 @@ from service.schemas import (
     SearchResponse,
     Version,
 )
-from service.version import installed_version
+from service.version import running_version
 
 router = APIRouter(route_class=JsonRoute)
 
@@ -237,10 +237,9 @@ async def readyz(request: Request, service: TheService) -> Health:
 
 
 @router.get("/version", tags=["state"])
-async def version(service: TheService) -> Version:
+def version(service: TheService) -> Version:
     """Which storyqa this is, and what it answers with where a question does not say."""
-    settings = service.settings
-    return Version(version=installed_version(), retriever=settings.retriever, reader=settings.reader)
+    return running_version(service.settings)
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -348,10 +348,18 @@ class Health(BaseModel):
 
 
 class Version(BaseModel):
-    """Which storyqa this is."""
+    """Which storyqa this is, and what it answers with."""
 
-    model_config = example({"version": "0.2.0", "retriever": "rerank", "reader": "span"})
+    model_config = example(
+        {
+            "version": "0.2.0",
+            "retriever": "rerank",
+            "reader": "span",
+            "runtime": "openvino 2026.4.1 on cpu in int8",
+        }
+    )
 
     version: str
     retriever: str = Field(description="Used where a question names none.")
     reader: str = Field(description="Used where a question names none.")
+    runtime: str = Field(description="What our encoders run in, where, and in which format of numbers.")

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import STORE_CACHE_BYTES, Configuration
+from encoders.runtime import asked_runtime
 from indexing.store_address import BadAddress, StoreAddress, checked_address
 from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers
 from readers.external.discovery import USUAL_ADDRESSES, is_local
@@ -215,8 +216,9 @@ class Settings(BaseSettings):
 def load_settings(store: StoreAddress | None = None) -> Settings:
     """The settings of this process, with ``store`` before the environment's.
 
-    Raises ``BadSetting``, and ``BadAddress`` where ``store`` is none.
+    Raises ``BadSetting``, ``BadAddress`` where ``store`` is none, and ModelError for an unknown runtime.
     """
+    asked_runtime()  # now, and not where the first question loads a model
     try:
         return Settings() if store is None else Settings(store=checked_address(store))
     except ValidationError as error:

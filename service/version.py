@@ -1,8 +1,13 @@
-"""The version of storyqa that is installed."""
+"""The version of storyqa that is installed, and what it runs with."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from service.schemas import Version
+    from service.settings import Settings
 
 
 def installed_version() -> str:
@@ -11,3 +16,16 @@ def installed_version() -> str:
         return version("storyqa")
     except PackageNotFoundError:
         return "0+source"
+
+
+def running_version(settings: Settings) -> Version:
+    """What ``GET /version`` and ``storyqa --version --json`` tell; raises ModelError for a wrong runtime."""
+    from encoders.runtime import pick_runtime
+    from service.schemas import Version
+
+    return Version(
+        version=installed_version(),
+        retriever=settings.retriever,
+        reader=settings.reader,
+        runtime=str(pick_runtime()),
+    )

@@ -14,6 +14,7 @@ from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import MINILM, MPNET, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from encoders.errors import ModelError
+from encoders.transformer import Transformer
 from encoders.windows import Window, Windower
 from readers.default.decoder_weights import WEIGHTS, decoder_of, decoder_tensors, shipped_decoder
 from readers.default.pointer_generator import WIDTH
@@ -29,6 +30,7 @@ class Wider(FrozenStates):
     """The states of the small encoder, turned and mixed into more numbers that say the same."""
 
     def __init__(self, encoder: CrossEncoder, mixed: torch.Tensor) -> None:
+        assert isinstance(encoder.backbone, Transformer)
         super().__init__(encoder.backbone, MINILM, encoder.device)
         self._mixed = mixed
 

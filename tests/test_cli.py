@@ -18,6 +18,7 @@ import shelf
 from chat_server import chatting, listing, parrot, refuses, says
 
 from answering.book_qa import Ask, BookQA
+from encoders.runtime import pick_runtime
 from indexing.store import IndexStore
 from service.cli import COMMANDS, run
 from service.schemas import AnswerResponse
@@ -316,6 +317,13 @@ def test_demo_answers_five_questions_about_the_bundled_story(
 
 def test_version_and_a_bare_call_say_what_this_is(storyqa: Run) -> None:
     assert storyqa("--version").startswith("storyqa ")
+    told = json.loads(storyqa("--version", "--json"))
+    assert told == {
+        "version": storyqa("--version").split()[1],
+        "retriever": "rerank",
+        "reader": "auto",
+        "runtime": str(pick_runtime()),
+    }
     assert "Answers questions" in storyqa()
 
 

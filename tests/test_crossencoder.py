@@ -12,6 +12,7 @@ from novels import novel, questions
 from encoders.adapters import Weights, load_weights, overlay
 from encoders.backbone import base_tensors, load_backbone
 from encoders.cross_encoder import BLANK, CrossEncoder, EncodedWindow, load_crossencoder
+from encoders.runtime import pick_runtime
 from encoders.windows import Window
 from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
@@ -38,9 +39,9 @@ class Counting(CrossEncoder):
         return super().read_windows(windows)
 
 
-def _close(encoder: CrossEncoder, in_fp32: float = 1e-3) -> float:
+def _close(in_fp32: float = 1e-3) -> float:
     """How near scores are that should be equal: bf16 has 8 significant bits, and 384 products are added."""
-    return 1e-1 if encoder.dtype == torch.bfloat16 else in_fp32
+    return 1e-1 if pick_runtime().dtype == torch.bfloat16 else in_fp32
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_scores_are_linear_in_the_states_of_the_model_with_its_own_weights(
     trained = {n: t for n, t in tensors.items() if not n.startswith("head.")}
     model = load_backbone(overlay(trained, base_tensors()))
     assert [len(passage.windows) for passage in passages] == [1, 1]
-    close = _close(encoder, 2e-2)  # states are kept in fp16
+    close = _close(2e-2)  # states are kept in fp16
     for read in (window for passage in passages for window in passage.windows):
         window = read.window
         with torch.inference_mode():
@@ -138,11 +139,9 @@ def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: Book
     [encoded] = encoder.encode([(question, texts)])
     first = {hit.passage: hit.score for hit in before}
     for hit, passage in zip(after, encoded, strict=False):
-        assert hit.score == pytest.approx(
-            passage.relevance + FIRST_WEIGHT * first[hit.passage], abs=_close(encoder)
-        )
+        assert hit.score == pytest.approx(passage.relevance + FIRST_WEIGHT * first[hit.passage], abs=_close())
         assert hit.encoded is not None
-        assert hit.encoded.relevance == pytest.approx(passage.relevance, abs=_close(encoder))
+        assert hit.encoded.relevance == pytest.approx(passage.relevance, abs=_close())
     scores = [hit.score for hit in after]
     assert scores == sorted(scores, reverse=True)
 
@@ -163,5 +162,5 @@ def test_many_searches_are_reranked_in_one_reading_as_each_alone(index: BookInde
             assert len(hits) == k
             assert [hit.passage for hit in hits] == [hit.passage for hit in same]
             scores = [hit.score for hit in same]
-            assert [hit.score for hit in hits] == pytest.approx(scores, abs=_close(together))
+            assert [hit.score for hit in hits] == pytest.approx(scores, abs=_close())
     assert RerankRetriever.finish([]) == []

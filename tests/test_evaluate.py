@@ -180,7 +180,7 @@ def test_another_run_in_the_folder_is_refused_and_thrown_away_by_force(evaluate:
 
 
 @pytest.mark.parametrize(
-    "version", ["reader_version", "retriever_version", "encoder_version", "code_version"]
+    "version", ["reader_version", "retriever_version", "encoder_version", "code_version", "runtime"]
 )
 def test_a_run_of_other_versions_is_not_gone_on_with(evaluate: Evaluation, version: str) -> None:
     options = ("--setting", "stories", "--retriever", "bm25", "--limit", "3")

@@ -21,6 +21,7 @@ from encoders.backbone import base_tensors, load_backbone, load_tokenizer
 from encoders.bi_encoder import load_encoder, mean_pool
 from encoders.cross_encoder import LONGEST, WEIGHTS, load_crossencoder
 from encoders.device import WITHOUT_BF16, pick_dtype
+from encoders.runtime import TORCH, VARIABLE
 from encoders.windows import Windower
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +29,8 @@ pytestmark = pytest.mark.processes
 
 ENCODERS = ("story", "minilm")
 LEAST_COSINE = 0.97
-SCORES_WITHIN = 0.25  # of a log-probability
+SCORES_WITHIN = 0.25  # of a log-probability, in floating point
+IN_INT8 = 0.4  # as OpenVINO multiplies, which takes over where nothing holds the processor back
 
 TALE = files("evaluation.sample").joinpath("weigher-of-sandry-quay.txt").read_text(encoding="utf-8").split()
 TEXTS = [
@@ -71,7 +73,7 @@ t.save(sys.argv[1])
 def instruction_sets() -> dict[str, dict[str, str]]:
     """What this machine can pretend to be, as environments by name; the plain one is the machine itself."""
     able = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    sets: dict[str, dict[str, str]] = {"plain": {}}
+    sets: dict[str, dict[str, str]] = {"plain": {}, "torch": {VARIABLE: TORCH}}
     if able.get("avx2"):
         sets["avx2"] = {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"}
     if able.get("avx512_bw"):
@@ -169,13 +171,14 @@ def test_an_index_of_one_processor_can_be_asked_on_another(
 
 @pytest.mark.parametrize("name", SETS)
 def test_readings_are_those_of_floating_point(saved: dict[str, dict[str, NDArray[Any]]], name: str) -> None:
+    within = IN_INT8 if name == "plain" else SCORES_WITHIN
     for number, (window, scores) in enumerate(zip(windows(), exact_readings(), strict=True)):
         context = slice(window.first, window.first + len(window.offsets))
         for column, part in enumerate(("start", "end")):
             ours, theirs = saved[name][f"{part}{number}"], scores[context, column]
-            assert np.abs(ours - theirs).max() < SCORES_WITHIN
+            assert np.abs(ours - theirs).max() < within
             assert ours.argmax() == theirs.argmax()
-        assert abs(saved[name][f"relevance{number}"][0] - scores[0, 2]) < SCORES_WITHIN
+        assert abs(saved[name][f"relevance{number}"][0] - scores[0, 2]) < within
 
 
 @pytest.mark.parametrize("name", SETS)

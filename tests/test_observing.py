@@ -21,6 +21,7 @@ from asgi_correlation_id import correlation_id
 from fastapi import FastAPI
 from server import problem, running, serving, wait_until_ready
 
+from encoders.runtime import pick_runtime
 from indexing.store import IndexStore
 from service.load.batching import Batch
 from service.load.tasks import ANSWER, BatchKey
@@ -97,6 +98,7 @@ def test_the_version_says_what_answers_where_a_question_does_not_say(client: htt
     version = client.get("/version").json()
     assert (version["retriever"], version["reader"]) == ("bm25", "overlap")
     assert version["version"]
+    assert version["runtime"] == str(pick_runtime())
 
 
 @pytest.mark.parametrize("given", ["a", "7f3c:1.0_x-Y", "x" * 128])

@@ -14,6 +14,7 @@ from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
 from encoders.errors import ModelError
+from encoders.runtime import OPENVINO, pick_runtime
 from encoders.sizes import weights_folder
 from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
 from text.sentences import sentence_spans
@@ -64,6 +65,9 @@ class GenerateReader(Ranker):
         from readers.default.wording import Continuations
 
         self._words = words_of(encoder.device)
+        runtime = pick_runtime()
+        if runtime.name == OPENVINO:
+            self._decoder.run_in(runtime, self._words)
         self._ids = None if encoder.base == MINILM else word_ids(encoder.base)
         self._continuations = Continuations.of(self._tokenizer, encoder.device)
 

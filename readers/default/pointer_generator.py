@@ -10,6 +10,7 @@ from torch.nn import Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, 
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from encoders.backbone import MINILM, base_tensors, load_tokenizer
+from encoders.runtime import LinearMap, Runtime, running_linear
 
 WIDTH = MINILM.width
 HEADS = 12
@@ -97,6 +98,12 @@ def for_each(of_readings: torch.Tensor, answers: int) -> torch.Tensor:
     return of_readings.repeat_interleave(answers // len(of_readings), 0)
 
 
+def split_heads(tensor: torch.Tensor) -> torch.Tensor:
+    """(rows, tokens, width) to (rows, heads, tokens, width / heads)."""
+    rows, tokens, _ = tensor.shape
+    return tensor.view(rows, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
+
+
 class PointerDecoder(Module):
     """Transformer layers (Vaswani et al. 2017, section 3.1) over the states of all passages together.
 
@@ -121,6 +128,8 @@ class PointerDecoder(Module):
         self.point_query = Linear(WIDTH, WIDTH)
         self.point_key = Linear(WIDTH, WIDTH)
         self.switch = Linear(3 * WIDTH, 1)
+        self._map_memory: LinearMap | None = None
+        self._score_words: LinearMap | None = None
 
     @classmethod
     def from_backbone(cls, copies: bool = True, states: int = WIDTH) -> PointerDecoder:
@@ -156,9 +165,28 @@ class PointerDecoder(Module):
         """The keys and values of ``states`` (readings, memory, width), computed once per reading."""
         if self.narrow is not None:
             states = self.narrow(states)
-        pairs = [layer.across.key_value(states) for layer in self.stack()]
-        keys, values = zip(*pairs, strict=True)
-        return Memory(ids, mask, copied & mask, keys, values, self.point_key(states))
+        if self._map_memory is None:
+            mapped = [linear(states) for linear in self._over_memory()]
+        else:
+            mapped = list(torch.split(self._map_memory(states), WIDTH, 2))
+        *pairs, pointed = mapped
+        heads = [split_heads(part) for part in pairs]
+        return Memory(ids, mask, copied & mask, tuple(heads[::2]), tuple(heads[1::2]), pointed)
+
+    def _over_memory(self) -> list[Linear]:
+        """What maps the memory: each layer's to keys and to values, and that to what copying looks at."""
+        across = [layer.across for layer in self.stack()]
+        return [*(linear for one in across for linear in (one.key, one.value)), self.point_key]
+
+    def run_in(self, runtime: Runtime, words: torch.Tensor) -> None:
+        """Have the largest maps run in a runtime; the decoder is of fp32 and trained no more.
+
+        They are those over the whole memory, and that to all ``words``, the embeddings.
+        """
+        maps = self._over_memory()
+        weight, bias = (torch.cat([getattr(one, name) for one in maps]) for name in ("weight", "bias"))
+        self._map_memory = running_linear(weight, bias, runtime)
+        self._score_words = running_linear(words, self.bias, runtime)
 
     def forward(
         self, tokens: torch.Tensor, memory: Memory, words: torch.Tensor, past: Past | None = None
@@ -187,7 +215,8 @@ class PointerDecoder(Module):
         switch = self.switch(torch.cat([context, hidden, embedded], 2)).squeeze(2).float()
         if not self.copies:
             switch = torch.full_like(switch, 30.0)
-        logits = self.transform_norm(gelu(self.transform(hidden))) @ words.T + self.bias
+        last = self.transform_norm(gelu(self.transform(hidden)))
+        logits = last @ words.T + self.bias if self._score_words is None else self._score_words(last)
         return Step(
             logits.float().log_softmax(2),
             attention.view(*tokens.shape, -1),
@@ -205,14 +234,9 @@ class _Attention(Module):
         self.norm = LayerNorm(WIDTH, eps=1e-12)
         self.dropout = Dropout(DROPOUT)
 
-    def split(self, tensor: torch.Tensor) -> torch.Tensor:
-        """(rows, tokens, width) to (rows, heads, tokens, width / heads)."""
-        rows, tokens, _ = tensor.shape
-        return tensor.view(rows, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
-
     def key_value(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """What ``states`` (rows, tokens, width) are attended to by."""
-        return self.split(self.key(states)), self.split(self.value(states))
+        return split_heads(self.key(states)), split_heads(self.value(states))
 
     def forward(
         self,
@@ -222,7 +246,7 @@ class _Attention(Module):
         mask: torch.Tensor | None = None,
         causal: bool = False,
     ) -> torch.Tensor:
-        query = self.split(self.query(hidden))
+        query = split_heads(self.query(hidden))
         found = scaled_dot_product_attention(query, key, value, mask, is_causal=causal)
         mixed: torch.Tensor = self.norm(hidden + self.dropout(self.output(found.transpose(1, 2).flatten(2))))
         return mixed
