@@ -167,6 +167,12 @@ def test_a_name_that_the_book_never_mentions_is_said_and_lowers_the_confidence(
     assert [one.note for one in doubted.candidates] == [doubted.note] * len(doubted.candidates)
 
 
+@pytest.mark.parametrize("blank", ["XXXXX", "@placeholder", "____"])
+def test_a_blank_is_no_name_that_the_book_could_mention(shelf_store: IndexStore, blank: str) -> None:
+    cited = BookQA(shelf_store).answer(ask(shelf_store, f"The keeper lit the {blank} at Quill Point."))
+    assert cited.note is None
+
+
 def test_what_stands_after_the_place_that_has_been_read_is_not_given_away(shelf_store: IndexStore) -> None:
     first = shelf.LANTERN.index("Abel Thorne")
     cited = BookQA(shelf_store).answer(
