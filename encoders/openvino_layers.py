@@ -15,11 +15,15 @@ from torch import Tensor
 
 from encoders.transformer import Hidden, MPNetLayer, Transformer, TransformerConfig, distance_bias
 
-# Without its converter of models, which nobody needs here, and which reports each use to its makers.
-sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
+# Imported without its converter of models, which nobody needs here, and which reports each use to its makers.
+_CONVERTER = "openvino.tools.ovc"
+sys.modules.setdefault(_CONVERTER, None)  # type: ignore[arg-type]
 
 import openvino  # noqa: E402
 from openvino import opset13 as ops  # noqa: E402
+
+if sys.modules[_CONVERTER] is None:
+    del sys.modules[_CONVERTER]  # whoever asks for it by name gets it
 
 GROUP = 128  # weights of a row that share a scale
 ACTIVATIONS = 64  # numbers of a token that share one, chosen anew at each call
