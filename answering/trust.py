@@ -10,7 +10,7 @@ from answering.citing import Candidate, Verdict
 from readers import spec_of
 from retrieval.hits import Readable
 from text.asked_names import names_in, unmentioned
-from text.cloze import find_blank
+from text.cloze import blanks, find_blank
 from text.question_kinds import Kind, needs_conversation, question_kind
 
 UNMENTIONED = 0.25  # of the confidence is left where the book never mentions whom the question is about
@@ -54,7 +54,7 @@ def doubt(ask: Ask, book: Readable) -> str | None:
 
     Of the book what stands before its limit.
     """
-    names = names_in(ask.question)
+    names = [name for name in names_in(ask.question) if not blanks(name)]
     if not names:
         return None
     text = book.read_so_far()

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from text.cloze import blanks
 from text.question_kinds import opens_question
 from text.tokens import tokens
 
@@ -23,15 +22,13 @@ _TITLES = frozenset(
 def names_in(question: str) -> list[str]:
     """The words of the question with a capital that are no beginning of it, each once, in order.
 
-    None in a question of capitals alone. Titles, initials, possessives and blanks are left out.
+    None in a question of capitals alone. Titles and initials are left out, and so are possessives.
     """
     if not any(character.islower() for character in question):
         return []
     found = []
     for number, token in enumerate(tokens(question)):
         word = _POSSESSIVE.sub("", question[token.start : token.end]).rstrip(".")
-        if blanks(word):
-            continue
         capital = word[:1].isupper() and len(word) > 1 and word.lower() not in _TITLES
         if capital and (number > 0 or _first_is_name(question, token.key, token.end)):
             found.append(word)
