@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from evaluation.benchmarks.benchmark import Question
 from evaluation.run_options import Options
@@ -18,6 +17,7 @@ from evaluation.systems import (
     System,
 )
 from indexing.book import Book
+from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
 Batch = Sequence[Question]
@@ -27,12 +27,12 @@ Batch = Sequence[Question]
 class Answering:
     """What answers batches; it can be sent to another process, where models are opened when it is used.
 
-    Passages are given with the questions where ``store`` is None, and otherwise found in the indexes of that
-    folder. ``story_answers`` are as the systems have them.
+    Passages are given with the questions where ``store`` is None, and otherwise found in its indexes.
+    ``story_answers`` are as the systems have them.
     """
 
     options: Options
-    store: Path | None
+    store: Store | None
     story_answers: StoryAnswers | None
     _made: tuple[Books, System] | None = field(default=None, init=False)
 
@@ -47,9 +47,8 @@ class Answering:
         if self.store is None:
             return GivenPassages(books, options.reader, reader, self.story_answers)
         from answering.book_qa import BookQA
-        from indexing.store import IndexStore
 
-        qa = BookQA(IndexStore(self.store), settings=options.reader_settings)
+        qa = BookQA(self.store, settings=options.reader_settings)
         return RetrievedPassages(qa, options.retriever, options.reader, reader, options.k, self.story_answers)
 
     def on_ray(self, batches: Sequence[Batch], books: Books) -> Iterator[tuple[Batch, list[Answered]]]:

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,6 @@ def measure(
     data: Path,
     stories: Path,
     configuration: Configuration,
-    store: Path,
     models: tuple[str, str, str],
     limit: int | None,
     progress: Progress,
@@ -76,8 +75,8 @@ def measure(
     ids = [id for id, story in paths.items() if story.exists()][:limit]
     if not ids:
         raise DataError(f"{stories / 'tmp'} holds the story of no book of {path}")
-    index_books({id: partial(read_story, paths[id], id) for id in ids}, ids, store, progress)
-    qa = BookQA.of(replace(configuration, store=store))
+    qa = BookQA.of(configuration)
+    index_books({id: partial(read_story, paths[id], id) for id in ids}, ids, qa.store, progress)
     finder = FactFinder(qa, configuration.cache, *models)
     scored = []
     for number, id in enumerate(ids, start=1):

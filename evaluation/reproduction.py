@@ -21,6 +21,7 @@ from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
 from evaluation.run import Progress, evaluate
 from evaluation.run_options import Options
+from indexing.store_protocol import Store
 from text.errors import StoryQAError
 
 RESULT = "row.json"
@@ -40,7 +41,7 @@ class Reproduction:
     number: int
     data: Path
     out: Path
-    store: Path
+    store: Store
     split: str
     vectors: Path | None = None
     models: tuple[Path, ...] = ()

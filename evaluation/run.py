@@ -19,6 +19,7 @@ from evaluation.systems import (
     Books,
 )
 from evaluation.versions import code_version, encoder_version, retriever_version
+from indexing.store_protocol import Store
 from readers import spec_of
 from text.errors import StoryQAError
 from text.spans import overlaps
@@ -62,14 +63,14 @@ def evaluate(
     benchmark: Benchmark,
     options: Options,
     out: Path,
-    store: Path,
+    store: Store,
     force: bool = False,
     progress: Progress | None = None,
     on_ray: bool = False,
 ) -> tuple[dict[str, Any], list[Prediction]]:
     """The settings and the predictions of a run, which ``out`` keeps and goes on from after a kill.
 
-    Where passages are to be found, the books are indexed in the folder ``store`` first. ``on_ray`` the work
+    Where passages are to be found, the books are indexed into ``store`` first. ``on_ray`` the work
     is done by the Ray cluster that this process is connected to, and figures are the same. Raises
     ``RunMismatch`` where ``out`` holds another run, unless ``force``.
     """
@@ -86,7 +87,7 @@ def evaluate(
             ids = list(dict.fromkeys(question.book for question in remaining))
             index_books(benchmark.books, ids, store, progress, on_ray)
         story_answers = benchmark.story_answers() if settings["ranked"] else None
-        answering = Answering(options, store.absolute() if benchmark.retrieved else None, story_answers)
+        answering = Answering(options, store if benchmark.retrieved else None, story_answers)
         # In order, so that questions about one book come together, and batched alike however a run goes on:
         # numbers may differ in their last digits by what is read together.
         whole = [questions[first : first + BATCH] for first in range(0, len(questions), BATCH)]
@@ -110,24 +111,23 @@ def evaluate(
 
 
 def index_books(
-    books: Books, ids: Sequence[str], folder: Path, progress: Progress, on_ray: bool = False
+    books: Books, ids: Sequence[str], store: Store, progress: Progress, on_ray: bool = False
 ) -> None:
-    """Index the books that the store ``folder`` does not have; what is built stays when this is stopped."""
+    """Index the books that ``store`` does not have; what is built stays when this is stopped."""
     from indexing.build import BookTask
     from indexing.build_many import build_many
     from indexing.manifest import BuildSettings
-    from indexing.store import IndexStore
 
     jobs = [BookTask(id, books[id]) for id in ids]
     progress("indexing", 0, len(jobs))
-    index_store, settings = IndexStore(folder), BuildSettings()
+    settings = BuildSettings()
     if on_ray:
         from indexing.build_on_ray import build_on_ray
 
-        outcomes = build_on_ray(jobs, settings, index_store)
+        outcomes = build_on_ray(jobs, settings, store)
     else:
         workers = 1 if _fits_one_process(books, ids) else None
-        outcomes = build_many(jobs, settings, index_store, workers)
+        outcomes = build_many(jobs, settings, store, workers)
     for number, outcome in enumerate(outcomes, 1):
         if outcome.status == "failed":
             raise StoryQAError(f"{outcome.name} cannot be indexed: {outcome.message}")

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from answering.ask import Ask
@@ -84,7 +83,6 @@ def _names(questions: Sequence[Question], book: str) -> list[str]:
 def measure(
     benchmark: Benchmark,
     configuration: Configuration,
-    store: Path,
     retriever: str,
     reader: str,
     k: int,
@@ -95,8 +93,8 @@ def measure(
     """All variants of the questions, or of ``limit`` of them drawn by ``seed``, answered as users' are."""
     questions = sample(benchmark.questions, limit, seed)
     asked = variants(benchmark, questions, seed)
-    index_books(benchmark.books, list(dict.fromkeys(one.book for one in asked)), store, progress)
-    qa = BookQA.of(replace(configuration, store=store))
+    qa = BookQA.of(configuration)
+    index_books(benchmark.books, list(dict.fromkeys(one.book for one in asked)), qa.store, progress)
     found: list[Outcome] = []
     for first in range(0, len(asked), BATCH):
         batch = asked[first : first + BATCH]

@@ -75,13 +75,13 @@ def mapped(
     block = max(1, min(_LARGEST_BLOCK, len(items) // (workers * _BLOCKS_PER_WORKER)))
     missing = set(range(len(items)))
     # The second time each alone, so that no item suffers from its neighbours or what waits before it.
-    for size, in_hand in ((block, _IN_HAND), (1, 1)):
+    for size, in_hand, then in ((block, _IN_HAND, "; each is done again by itself"), (1, 1, "")):
         for number, result in _one_pass(name, do, items, sorted(missing), workers, size, in_hand):
             missing.discard(number)
             yield number, result
         if not missing:
             return
-        log.warning("%d of %d items were lost with their processes", len(missing), len(items))
+        log.warning("%d of %d items were lost with their processes%s", len(missing), len(items), then)
     for number in sorted(missing):
         yield number, None
 

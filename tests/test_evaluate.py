@@ -12,6 +12,7 @@ from typing import Any
 import folktales
 import pytest
 from chat_server import chatting, says
+from object_servers import BUCKET, environment
 
 from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks import BENCHMARKS, fairytaleqa
@@ -278,6 +279,23 @@ def test_the_documents_left_out_are_told_with_their_reasons(evaluate: Evaluation
     text = " ".join(evaluate.printed()[0].split())
     assert "left out, the story is another work: 1 documents with 3 questions (Tale b)" in text
     assert "left out, no full story: 1 documents with 3 questions (Tale 3)" in text
+
+
+@pytest.mark.processes
+def test_indexes_lie_in_a_bucket_where_store_names_one(
+    evaluate: Evaluation, s3_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(s3_url).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("STORYQA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    options = ["--setting", "stories", "--retriever", "bm25"]
+    in_folder = evaluate.scores("fairytaleqa", *options)
+    in_bucket = evaluate.scores("fairytaleqa", *options, "--force", "--store", f"s3://{BUCKET}/tales")
+    assert in_bucket | {"command": ""} == in_folder | {"command": ""}
+    assert run(["books", "--store", f"s3://{BUCKET}/tales", "--json"]) == 0
+    assert len(json.loads(evaluate.printed()[0])) == 2
+    assert not (tmp_path / "s3:").exists()
 
 
 def test_the_papers_rows_stand_above_ours(evaluate: Evaluation) -> None:

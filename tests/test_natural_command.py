@@ -35,13 +35,12 @@ QUESTIONS = (
 def test_each_question_is_answered_from_its_book_and_judged_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "tmp" / f"{BOOK}.content").write_text(shelf.LANTERN, "utf-8")
-    configuration = Configuration(tmp_path, tmp_path, answerable=0.0, sure=0.5)
+    configuration = Configuration(tmp_path / "store", tmp_path, answerable=0.0, sure=0.5)
     progress: list[tuple[str, int, int]] = []
     judged = measure(
         QUESTIONS,
         tmp_path,
         configuration,
-        tmp_path / "store",
         "bm25",
         "overlap",
         2,
@@ -63,9 +62,7 @@ def test_each_question_is_answered_from_its_book_and_judged_with_a_reason(tmp_pa
 def test_a_book_that_is_missing_is_named(tmp_path: Path) -> None:
     configuration = Configuration(tmp_path, tmp_path)
     with pytest.raises(DataError, match=BOOK):
-        measure(
-            QUESTIONS, tmp_path, configuration, tmp_path, "bm25", "overlap", 2, lambda what, done, total: None
-        )
+        measure(QUESTIONS, tmp_path, configuration, "bm25", "overlap", 2, lambda what, done, total: None)
 
 
 @pytest.mark.data

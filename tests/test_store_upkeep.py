@@ -103,6 +103,8 @@ def test_the_commands_do_it_all_for_a_user(
         assert cli.run(arguments) == code
         return capsys.readouterr().out
 
+    assert cli.run(["copy", str(shelf.root / "mistyped"), remote.address]) == 2
+    assert "mistyped' holds no books to copy" in capsys.readouterr().err
     assert "3 books copied" in do("copy", str(shelf.root), remote.address)
     assert "3 there already" in do("copy", str(shelf.root), remote.address)
     there = ("--store", remote.address)

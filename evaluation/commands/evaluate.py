@@ -18,6 +18,7 @@ import typer
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.commands.facts import facts
 from evaluation.commands.natural import natural
+from evaluation.commands.options import Store, with_indexes
 from evaluation.commands.unanswerable import unanswerable
 from readers import DEFAULT_READER, READERS, kind_of, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, retriever_for
@@ -43,17 +44,7 @@ _SEARCH_OPTIONS: dict[str, tuple[Any, Any]] = {
         DEFAULT_RETRIEVER,
     ),
     "k": (Annotated[int, typer.Option("-k", help="How many passages to read, where they are retrieved.")], 5),
-    "store": (
-        Annotated[
-            Path | None,
-            typer.Option(
-                "--store",
-                help="The folder for the indexes; by default in the user's cache.",
-                show_default=False,
-            ),
-        ],
-        None,
-    ),
+    "store": (Store, None),
 }
 _RANKING_OPTIONS: dict[str, tuple[Any, Any]] = {
     "mrr": (
@@ -205,7 +196,7 @@ def _evaluate(
     as_json: bool,
     retriever: str = DEFAULT_RETRIEVER,
     k: int = 5,
-    store: Path | None = None,
+    store: str | None = None,
     mrr: bool | None = None,
     heat_maps: int | None = None,
 ) -> None:
@@ -230,11 +221,11 @@ def _evaluate(
     if benchmark.questions:  # all of them have a blank, or none
         options = replace(options, reader=reader_for(reader, benchmark.questions[0].text))
     out = out or Path("runs") / _run_name(benchmark, options)
-    store = store or configuration.cache / "evaluation"
+    indexes = with_indexes(configuration, store).index_store()
     with ProgressBars() as progress:
         with nullcontext() if ray is None else connected(ray):
             settings, predictions = evaluate(
-                benchmark, options, out, store, force, progress, on_ray=ray is not None
+                benchmark, options, out, indexes, force, progress, on_ray=ray is not None
             )
         progress("scoring", 0, 1)
         command = shlex.join(["storyqa", *sys.argv[1:]])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories, with_indexes
 from readers import DEFAULT_EXTRACTOR, DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -37,13 +37,12 @@ def facts(
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
 
-    configuration = context.obj()
+    configuration = with_indexes(context.obj(), store)
     with ProgressBars() as progress:
         scored = measure(
             data,
             stories,
             configuration,
-            store or configuration.cache / "evaluation",
             (retriever, reader, extractor),
             limit,
             progress,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories, with_indexes
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -40,14 +40,13 @@ def natural(
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
 
-    configuration = context.obj()
+    configuration = with_indexes(context.obj(), store)
     questions = natural_questions(half)
     with ProgressBars() as progress:
         judged = measure(
             questions,
             data,
             configuration,
-            store or configuration.cache / "evaluation",
             retriever,
             reader,
             k,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.commands.options import AsJson
+from evaluation.commands.options import AsJson, Store, with_indexes
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from evaluation.preparation.downloads import Checked
+    from indexing.store_address import StoreAddress
+    from indexing.store_protocol import Store as IndexesOf
 
 app = typer.Typer(
     help="Check a data set's downloaded stories and index them, or build a set of articles.",
@@ -42,14 +44,7 @@ def narrativeqa(
             "--workers", help="Books indexed at a time; by default one per core.", show_default=False
         ),
     ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            "--store",
-            help="The folder for the indexes; by default the one that evaluate and reproduce look in.",
-            show_default=False,
-        ),
-    ] = None,
+    store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the stories that download_stories.sh left in REPO/tmp, cut their licences off and index them.
@@ -79,14 +74,14 @@ def narrativeqa(
             f"{story_path(repo, '*').parent} holds no story that can be used ({_counts(checked)}); run "
             "download_stories.sh in the repository first"
         )
-    folder = store or context.obj().cache / "evaluation"
+    indexes = with_indexes(context.obj(), store).index_store()
     outcomes: list[dict[str, Any]] = []
     if not check_only:
-        outcomes = _index(repo, [one.id for one in usable], folder, workers)
+        outcomes = _index(repo, [one.id for one in usable], indexes, workers)
     if as_json:
-        print_json(_report(checked, outcomes, None if check_only else folder))
+        print_json(_report(checked, outcomes, None if check_only else indexes.address))
     else:
-        _print(checked, outcomes, None if check_only else folder)
+        _print(checked, outcomes, None if check_only else indexes.address)
     if any(one["status"] == "failed" for one in outcomes):
         raise typer.Exit(2)
 
@@ -124,19 +119,18 @@ def wikireading(
         _print_set(report, console())
 
 
-def _index(repo: Path, ids: Sequence[str], folder: Path, workers: int | None) -> list[dict[str, Any]]:
+def _index(repo: Path, ids: Sequence[str], store: IndexesOf, workers: int | None) -> list[dict[str, Any]]:
     """Index the stories; what became of each."""
     from evaluation.benchmarks.narrativeqa import read_story
     from evaluation.preparation.downloads import story_path
     from indexing.build import BookTask, BuildSettings
     from indexing.build_many import build_many
-    from indexing.store import IndexStore
     from terminal.progress import ProgressBars
 
     jobs = [BookTask(id, partial(read_story, story_path(repo, id), id)) for id in ids]
     outcomes = []
     with ProgressBars() as progress:
-        for outcome in build_many(jobs, BuildSettings(), IndexStore(folder), workers):
+        for outcome in build_many(jobs, BuildSettings(), store, workers):
             outcomes.append({"id": outcome.name, "status": outcome.status, "message": outcome.message})
             progress("books", len(outcomes), len(jobs))
     return outcomes
@@ -150,7 +144,7 @@ def _counts(checked: Sequence[Checked]) -> str:
 
 
 def _report(
-    checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folder: Path | None
+    checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], store: StoreAddress | None
 ) -> dict[str, Any]:
     from evaluation.preparation.downloads import STATUSES
 
@@ -167,12 +161,14 @@ def _report(
             for one in checked
         ],
         "counts": {status: counts[status] for status in STATUSES},
-        "store": None if folder is None else str(folder),
+        "store": None if store is None else str(store),
         "indexed": list(outcomes),
     }
 
 
-def _print(checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folder: Path | None) -> None:
+def _print(
+    checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], store: StoreAddress | None
+) -> None:
     from evaluation.preparation.downloads import MISSING, OK
     from terminal.output import console
 
@@ -182,10 +178,10 @@ def _print(checked: Sequence[Checked], outcomes: Sequence[dict[str, Any]], folde
             text = f"{one.id} {one.title}: {one.status}, {'; '.join(one.reasons)}"
             out.print(text, markup=False, soft_wrap=True)
     out.print(f"{len(checked):,} documents: {_counts(checked)}", markup=False, soft_wrap=True)
-    if folder is not None:
+    if store is not None:
         statuses = Counter(outcome["status"] for outcome in outcomes)
         said = ", ".join(f"{count:,} {status}" for status, count in statuses.items())
-        out.print(f"{len(outcomes):,} books ({said}) are in {folder}", markup=False, soft_wrap=True)
+        out.print(f"{len(outcomes):,} books ({said}) are in {store}", markup=False, soft_wrap=True)
     for outcome in outcomes:
         if outcome["status"] == "failed":
             out.print(f"{outcome['id']}: {outcome['message']}", markup=False, soft_wrap=True)

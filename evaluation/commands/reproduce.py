@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.commands.options import AsJson, Store
+from evaluation.commands.options import AsJson, Store, with_indexes
 
 if TYPE_CHECKING:
     from evaluation.measured import Measured
@@ -106,7 +106,7 @@ def reproduce(
         number=table,
         data=data,
         out=out or Path("runs") / f"{paper}-table{table}-{split}{part}",
-        store=store or configuration.cache / "evaluation",
+        store=with_indexes(configuration, store).index_store(),
         split=split,
         vectors=vectors,
         models=tuple(models or ()),

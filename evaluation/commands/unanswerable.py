@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, with_indexes
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -50,14 +50,13 @@ def unanswerable(
 
     require_extra()
     check_name("benchmark", benchmark, ASKED)
-    spec, configuration = BENCHMARKS[benchmark], context.obj()
+    spec, configuration = BENCHMARKS[benchmark], with_indexes(context.obj(), store)
     given: dict[str, Any] = {"held_out": held_out}
     loaded = spec.load(data, split=split or spec.splits[0], setting=SETTING, **given)
     with ProgressBars() as progress:
         outcomes = measure(
             loaded,
             configuration,
-            store or configuration.cache / "evaluation",
             retriever,
             reader,
             k,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,6 @@ def measure(
     questions: Sequence[NaturalQuestion],
     data: Path,
     configuration: Configuration,
-    store: Path,
     retriever: str,
     reader: str,
     k: int,
@@ -57,8 +56,8 @@ def measure(
     ids = list(dict.fromkeys(question.book for question in questions))
     paths = {id: require(data / "tmp" / f"{id}.content", "a full story of NarrativeQA") for id in ids}
     books = {id: partial(read_story, path, id) for id, path in paths.items()}
-    index_books(books, ids, store, progress)
-    qa = BookQA.of(replace(configuration, store=store))
+    qa = BookQA.of(configuration)
+    index_books(books, ids, qa.store, progress)
     found: list[Judged] = []
     for first in range(0, len(questions), BATCH):
         batch = questions[first : first + BATCH]

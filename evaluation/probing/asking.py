@@ -86,7 +86,7 @@ def ask_store(
         for first, batch in _batches(books):
             ids = [book.id for book in batch]
             told = partial(_of_all, progress, first, len(books))
-            index_books({book.id: partial(_book, book) for book in batch}, ids, store.root, told)
+            index_books({book.id: partial(_book, book) for book in batch}, ids, store, told)
             asked = _asked(batch, ids)
             progress("asking about books", first, len(books))
             asks = [

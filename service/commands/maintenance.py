@@ -31,17 +31,20 @@ def copy(
     """
     from indexing.copying import copy_books
     from service.settings import load_settings
+    from text.errors import StoryQAError
 
     here, there = load_settings(source).index_store(), load_settings(target).index_store()
     done = []
     with ProgressBars("copying") as bars:
-        ids = books or here.ids()
+        ids, shelves = books or here.ids(), [] if books else here.shelves().names()
+        if not ids and not shelves:  # a mistyped store looks like an empty one
+            raise StoryQAError(f"{source!r} holds no books to copy; wanted a store that has some")
         for one in copy_books(here, there, ids):
             done.append(one)
             bars("books", len(done), len(ids))
             if one.status == "failed":
                 print(f"storyqa: {one.id}: {one.message}", file=sys.stderr, flush=True)
-        for name in here.shelves().names() if not books else ():
+        for name in shelves:
             shelf = here.shelves().get(name)
             there.shelves().put(name, shelf.books, shelf.title)
     statuses = Counter(one.status for one in done)
