@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.ids import slug
+from indexing.ids import following, slug
 from indexing.index import BookIndex
 from indexing.manifest import FileRecord, Manifest, read_manifest
 from indexing.packing import copy_build
@@ -147,6 +147,10 @@ class Store(Protocol):
     def collect(self, grace_s: float) -> Collected:
         """Delete builds that no book names, of an object store those that are older than ``grace_s``."""
         ...
+
+    def page(self, after: str = "", most: int | None = None) -> tuple[list[BookCard], list[IndexMismatch]]:
+        """``cards`` of the books whose ids come after the id ``after``, at most ``most``."""
+        return self.cards(following(after), most)
 
     def full_id(self, given: str) -> str:
         """The id of the one book whose id begins with ``given``; ``given`` itself where none or several do.

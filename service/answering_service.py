@@ -184,9 +184,9 @@ class Service:
             if name in found or name in self.settings.allowed_readers()
         ]
 
-    def cards(self, start: str = "", most: int | None = None) -> list[BookCard]:
-        """What a list says of books whose index is whole; the log has the others. See ``Store.cards``."""
-        read, damaged = self.qa.store.cards(start, most)
+    def cards(self, after: str = "", most: int | None = None) -> list[BookCard]:
+        """What a list says of books whose index is whole; the log has the others. See ``Store.page``."""
+        read, damaged = self.qa.store.page(after, most)
         for error in damaged:
             log.error("%s", error)
         return read

@@ -11,7 +11,7 @@ from answering import profiles, recaps
 from answering.ask import BadRequest
 from answering.facts import MOST_PROPERTIES
 from indexing.formats.pictures import TYPES, picture_type
-from indexing.ids import LONGEST, following
+from indexing.ids import LONGEST
 from service import answer_events, problems
 from service.answering_service import Service
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
@@ -99,7 +99,7 @@ def books(
 
     A page of them with `limit`, and the next one with the last id of it as `after`.
     """
-    return [BookOut.of(card) for card in service.cards(following(after), limit)]
+    return [BookOut.of(card) for card in service.cards(after, limit)]
 
 
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])

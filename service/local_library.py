@@ -10,7 +10,6 @@ from answering.book_qa import BookQA
 from answering.facts import FactFinder
 from indexing.build import BuildSettings, build_book
 from indexing.formats.read import read_book
-from indexing.ids import following
 from indexing.sources.locate import find
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
@@ -57,7 +56,7 @@ class Library:
 
     def books(self, *, after: str = "", limit: int | None = None) -> list[BookOut]:
         """Every book whose index is whole, sorted by id; of those ``after`` an id, at most ``limit``."""
-        return [BookOut.of(card) for card in self._qa.store.cards(following(after), limit)[0]]
+        return [BookOut.of(card) for card in self._qa.store.page(after, limit)[0]]
 
     def ask(
         self,

@@ -265,12 +265,18 @@ def compacted(store: BucketStore) -> list[str]:
 
 
 def test_ids_that_are_asked_for_in_vain_are_forgotten(
-    remote: BucketStore, monkeypatch: pytest.MonkeyPatch
+    remote: BucketStore, s3_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("indexing.object_store.pointers._MOST_KNOWN", 10)
-    for number in range(30):
-        assert not remote.holds(f"nothing-{number}")
-    assert len(remote.pointers) == 10
+    monkeypatch.setattr("indexing.object_store.pointers._FRESH_S", 3600.0)
+    with FaultyProxy(s3_url) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        store = bucket_store(remote.address.removeprefix("s3://books/"), tmp_path / "new")
+        for number in (*range(30), *range(20, 30)):
+            assert not store.holds(f"nothing-{number}")
+        assert len(proxy.requests) == 30  # the last ten were known
+        assert not store.holds("nothing-19")
+        assert len(proxy.requests) == 31
 
 
 def test_what_was_noted_and_never_published_leaves_the_list(

@@ -54,10 +54,6 @@ class Pointers:
         self._known: dict[str, tuple[float, Kept | None]] = {}
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        """How many are kept."""
-        return len(self._known)
-
     def get(self, key: str) -> Pointer | None:
         """What ``key`` points to, not more than a second ago; None where it points to nothing."""
         with self._lock:

@@ -24,12 +24,11 @@ def books(
     as_json: AsJson = False,
 ) -> None:
     """List the books in the store, sorted by their ids."""
-    from indexing.ids import following
     from service.book_schemas import BookOut
     from service.settings import load_settings
 
     settings = load_settings(store)
-    read, damaged = settings.index_store().cards(following(after), limit)
+    read, damaged = settings.index_store().page(after, limit)
     for error in damaged:
         print(f"storyqa: {error}", file=sys.stderr)
     if as_json:
