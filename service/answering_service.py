@@ -191,6 +191,11 @@ class Service:
             log.error("%s", error)
         return read
 
+    def page(self, after: str, limit: int) -> tuple[list[BookCard], bool]:
+        """``cards``, and whether there are books after them."""
+        cards = self.cards(after, limit + 1)
+        return cards[:limit], len(cards) > limit
+
     async def in_time(
         self,
         request: Request | None,

@@ -16,7 +16,7 @@ from server import serving, wait_until_ready
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
-from service.assistants.book_tools import LONGEST_READ
+from service.assistants.book_tools import LONGEST_READ, MOST_LISTED
 from service.settings import Settings
 
 pytest.importorskip("mcp", reason="these tests need the extra mcp")
@@ -92,8 +92,28 @@ def test_the_tools_say_what_the_calls_say(http: httpx.Client) -> None:
         assert (
             call(http, tool, book_id=BOOK, **shown) == http.get(f"/books/{BOOK}/{tool}", params=shown).json()
         )
-    assert call(http, "books")["books"] == http.get("/books").json()
+    assert call(http, "books") == {"books": http.get("/books").json(), "next_after": None}
     assert call(http, "chapters", book_id=BOOK)["chapters"] == http.get(f"/books/{BOOK}").json()["chapters"]
+
+
+def test_books_are_listed_a_page_at_a_time(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = http.get("/books").json()
+    assert call(http, "books", limit=2) == {"books": [first, second], "next_after": second["id"]}
+    assert call(http, "books", limit=2, after=second["id"]) == {"books": [third], "next_after": None}
+    assert call(http, "books", limit=3)["next_after"] is None
+    assert "limit" in refusal(http, "books", limit=MOST_LISTED + 1)
+    monkeypatch.setattr("service.assistants.mcp_server.PAGE", 2)
+
+    async def resources(client: Client) -> list[Any]:
+        page = await client.list_resources()
+        last = await client.list_resources(cursor=page.next_cursor)
+        assert last.next_cursor is None
+        with pytest.raises(MCPError, match="cursor"):
+            await client.list_resources(cursor="x" * 1000)
+        return [[one.name for one in found.resources] for found in (page, last)]
+
+    pages = connected(f"{http.base_url}/mcp", resources)
+    assert pages == [[first["id"], second["id"]], [third["id"]]]
 
 
 @pytest.mark.parametrize("book_id", ["*", ["lantern", "well", "clock"]])

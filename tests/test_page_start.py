@@ -71,6 +71,49 @@ def test_the_sample_story_is_served_to_whoever_may_see_the_page(tmp_path: Path) 
     assert text.content == story().read_bytes()
 
 
+def in_pages_of_two(page: Any) -> list[str]:
+    """Have the page fetch two books at once, not a thousand; the lists that it asks for, from now on."""
+
+    def shorten(route: Any) -> None:
+        script = route.fetch()
+        assert script.text().count("PAGE = 1000;") == 1
+        route.fulfill(response=script, body=script.text().replace("PAGE = 1000;", "PAGE = 2;"))
+
+    page.route("**/library.js", shorten)
+    found: list[str] = []
+    page.on(
+        "request", lambda one: found.append(one.url.partition("/books")[2]) if "/books" in one.url else None
+    )
+    return found
+
+
+@browser_test
+def test_a_page_of_books_is_fetched_and_more_on_request(stocked: Any) -> None:
+    lists = in_pages_of_two(stocked)
+    stocked.goto("/")
+    expect(stocked.locator("#book-about")).to_have_text("More than 2 books to ask.")
+    stocked.locator("#book").click()
+    expect(stocked.locator("#books .title")).to_have_text(["The Clock of Vell", "The Lamp at Quill Point"])
+    expect(stocked.locator("#shelves .choose")).to_have_text("All booksmore than 2 books")
+    stocked.locator("#more-books").click()
+    expect(stocked.locator("#books li")).to_have_count(3)
+    expect(stocked.locator("#more-books")).to_be_hidden()
+    expect(stocked.locator("#shelves .choose")).to_have_text("All books3 books")
+    expect(stocked.locator("#book-about")).to_have_text("3 books to ask.")
+    assert lists == ["?after=&limit=3", "?after=lantern&limit=3"]
+
+
+@browser_test
+@pytest.mark.parametrize("chosen", ["well", "clock,well"])
+def test_what_was_asked_last_is_opened_though_it_is_not_on_the_first_page(stocked: Any, chosen: str) -> None:
+    lists = in_pages_of_two(stocked)
+    browsing.ask(stocked, chosen, "What was behind the barn?")
+    stocked.goto("about:blank")
+    stocked.goto("/")
+    expect(stocked.locator("#book-title")).to_contain_text("The Well")
+    assert {one for one in lists if not one.startswith("/")} == {"?after=&limit=3"}
+
+
 @browser_test
 def test_the_first_screen_takes_a_file(empty: Any) -> None:
     expect(empty.locator("#start")).to_be_visible()

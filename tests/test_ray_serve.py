@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,13 +79,10 @@ class Running:
     logs: Path
 
     def replicas(self) -> set[int]:
-        """The processes that answer, by their ids."""
-        found = set()
-        for process in psutil.Process().children(recursive=True):  # the cluster's are ours
-            with suppress(psutil.NoSuchProcess):
-                if process.cmdline()[:1] == ["ray::ServeReplica:storyqa:replicas"]:
-                    found.add(process.pid)
-        return found
+        """The processes that answer, by their ids: one that only starts has the same name already."""
+        ours = psutil.Process().children(recursive=True)  # the cluster's among them
+        living = {process.pid for process in ours}
+        return living & {pid for pid, _ in self.told("(Application startup complete)")}
 
     def told(self, pattern: str) -> list[tuple[int, str]]:
         """What the pattern's group found in what replicas have logged, each with its replica."""

@@ -18,6 +18,7 @@ from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
 from service import cli
 from service.access.api_keys import KeyFile
+from service.assistants.completions import MOST_MODELS
 from service.async_client import AsyncClient
 from service.client import Client
 from service.settings import Settings
@@ -194,8 +195,16 @@ def test_only_an_administrators_key_changes_shelves(store: IndexStore, tmp_path:
 
 
 def test_shelves_are_models_and_citations_lead_to_their_books(http: httpx.Client) -> None:
-    ids = [one["id"] for one in http.get("/v1/models").json()["data"]]
-    assert ids == [*sorted(EVERY), "shelf:tales"]
+    pages = [http.get("/v1/models", params=page).json() for page in ({}, {"limit": 2})]
+    pages.append(http.get("/v1/models", params={"limit": 2, "after": pages[-1]["last_id"]}).json())
+    first, second, third = sorted(EVERY)
+    assert [[one["id"] for one in page["data"]] for page in pages] == [
+        [first, second, third, "shelf:tales"],
+        [first, second, "shelf:tales"],
+        [third],
+    ]
+    assert [page["has_more"] for page in pages] == [False, True, False]
+    assert http.get("/v1/models", params={"limit": MOST_MODELS + 1}).status_code == 422
     assert http.get("/v1/models/shelf:tales").json()["title"] == "Tales"
     body = {"model": "shelf:tales", "messages": [{"role": "user", "content": shelf.QUESTIONS[4][1]}]}
     completion = http.post("/v1/chat/completions", json=body).json()

@@ -14,6 +14,7 @@ from answering.ask import BadRequest
 from answering.citing import chapter_at, page_at
 from answering.facts import MOST_PROPERTIES
 from answering.quotes import chapters_until
+from indexing.ids import LONGEST
 from indexing.index import BookIndex
 from service.answering_service import Service
 from service.book_schemas import BookOut, ChapterOut, TextOut
@@ -22,10 +23,15 @@ from service.request_body import RequestBody
 from service.schemas import AnswerRequest, AnswerResponse, Before, BookId, SearchRequest, SearchResponse
 
 LONGEST_READ = 20_000  # characters: an assistant has to hold them all
+PAGE = 100  # books, for the same reason
+MOST_LISTED = 1_000
 
 
-class NothingAsked(RequestBody):
-    """No argument at all."""
+class BooksRequest(RequestBody):
+    """A page of the list of books."""
+
+    after: str = Field(default="", max_length=LONGEST, description="Only books whose ids come after it.")
+    limit: int = Field(default=PAGE, ge=1, le=MOST_LISTED, description="At most so many.")
 
 
 class BookRequest(RequestBody):
@@ -79,9 +85,10 @@ class FactsRequest(BookRequest):
 
 
 class BookList(BaseModel):
-    """Every book that can be asked."""
+    """Books that can be asked, in the order of their ids."""
 
     books: list[BookOut]
+    next_after: str | None = Field(description="What `after` is for the next page; null on the last.")
 
 
 class ChapterList(BaseModel):
@@ -116,7 +123,13 @@ def tools_of(service: Service) -> dict[str, Tool]:
     return {
         tool.name: tool
         for tool in (
-            Tool("books", "List the books that can be asked.", NothingAsked, BookList, tools.books),
+            Tool(
+                "books",
+                "List the books that can be asked, a page at a time; those not on it can be asked, too.",
+                BooksRequest,
+                BookList,
+                tools.books,
+            ),
             Tool("chapters", f"List a book's chapters. {limit}", BookRequest, ChapterList, tools.chapters),
             Tool(
                 "search",
@@ -175,10 +188,12 @@ class BookTools:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def books(self, asked: NothingAsked) -> BookList:
-        """Every book."""
-        cards = await run_in_threadpool(self._service.cards)
-        return BookList(books=[BookOut.of(card) for card in cards])
+    async def books(self, asked: BooksRequest) -> BookList:
+        """A page of ``GET /books``, and where the next one begins."""
+        cards, has_more = await run_in_threadpool(self._service.page, asked.after, asked.limit)
+        return BookList(
+            books=[BookOut.of(card) for card in cards], next_after=cards[-1].id if has_more else None
+        )
 
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""

@@ -167,9 +167,15 @@ class ModelOut(BaseModel):
 
 
 class ModelList(BaseModel):
-    """All books and shelves as models."""
+    """Books and shelves as models."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"object": "list", "data": [_MODEL]}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"object": "list", "data": [_MODEL], "last_id": "the-bell", "has_more": False}]
+        }
+    )
 
     object: Literal["list"] = "list"
     data: list[ModelOut]
+    last_id: str | None = Field(description="The last book's; null where there is none.")
+    has_more: bool = Field(description="Whether there are books after it.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from answering.scope import SHELF
+from indexing.ids import LONGEST
 from service import answer_events, problems
 from service.assistants.completion_form import CompletionForm
 from service.assistants.completion_requests import BEFORE, CompletionRequest
@@ -15,6 +16,8 @@ from service.assistants.completion_schemas import Completion, ModelList, ModelOu
 from service.assistants.openai_errors import OpenAIError
 from service.endpoints import BookInPath, TheService
 from service.json_bodies import JsonRoute
+
+MOST_MODELS = 1_000  # books; OpenAI's clients ask for one page and know of no other
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute, tags=["OpenAI"])
 
@@ -34,12 +37,27 @@ def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: one | {"model": OpenAIError} for status, one in problems.responses(*statuses).items()}
 
 
-@router.get("/models", responses=_failures(500))
-def models(service: TheService) -> ModelList:
-    """Every book and every shelf as a model of OpenAI's calls."""
+@router.get("/models", responses=_failures(422, 500))
+def models(
+    service: TheService,
+    after: Annotated[
+        str, Query(max_length=LONGEST, description="Only books whose ids come after it.", examples=["emma"])
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_MODELS, description="At most so many books.")] = MOST_MODELS,
+) -> ModelList:
+    """Books as models of OpenAI's calls, in the order of their ids, and on the first page the shelves, too.
+
+    Where `has_more` is true, the next page is had with `last_id` as `after`. A book need not be listed to be
+    a `model`.
+    """
+    cards, has_more = service.page(after, limit)
     shelves = service.qa.store.shelves()
-    on_shelves = [ModelOut.of_shelf(shelves.get(name)) for name in shelves.names()]
-    return ModelList(data=[*(ModelOut.of(card) for card in service.cards()), *on_shelves])
+    on_shelves = [] if after else [ModelOut.of_shelf(shelves.get(name)) for name in shelves.names()]
+    return ModelList(
+        data=[*map(ModelOut.of, cards), *on_shelves],
+        last_id=cards[-1].id if cards else None,
+        has_more=has_more,
+    )
 
 
 @router.get("/models/{model}", responses=_failures(404, 422, 500))

@@ -11,8 +11,9 @@ from urllib.parse import quote, unquote
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
+from indexing.ids import LONGEST
 from service.answering_service import Service
-from service.assistants.book_tools import BookRequest, BookTools, NothingAsked, tools_of
+from service.assistants.book_tools import PAGE, BookRequest, BooksRequest, BookTools, tools_of
 from service.book_schemas import BookOut
 from service.http_errors import Refused
 from service.version import installed_version
@@ -92,9 +93,15 @@ def server_of(service: Service) -> Server[Any]:
         text = types.TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=content)
 
-    async def list_resources(context: Any, asked: Any) -> types.ListResourcesResult:
-        listed = await BookTools(service).books(NothingAsked())
+    async def list_resources(
+        context: Any, asked: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        cursor = (asked and asked.cursor) or ""
+        if len(cursor) > LONGEST:
+            raise _invalid(f"{cursor[:50]!r}.. is no cursor; wanted one that resources/list gave")
+        listed = await BookTools(service).books(BooksRequest(after=cursor, limit=PAGE))
         return types.ListResourcesResult(
+            next_cursor=listed.next_after,
             resources=[
                 types.Resource(
                     uri=f"storyqa://books/{quote(book.id, safe='')}",
@@ -103,7 +110,7 @@ def server_of(service: Service) -> Server[Any]:
                     mime_type="application/json",
                 )
                 for book in listed.books
-            ]
+            ],
         )
 
     async def list_templates(context: Any, asked: Any) -> types.ListResourceTemplatesResult:
@@ -122,10 +129,8 @@ def server_of(service: Service) -> Server[Any]:
         try:
             content = await _resource(service, str(asked.uri))
         except (StoryQAError, ValidationError) as error:
-            from mcp.shared.exceptions import MCPError
-
             said = _said(error) if isinstance(error, ValidationError) else _advice(error)
-            raise MCPError(_INVALID_PARAMS, _sendable(said), {"uri": _sendable(str(asked.uri))}) from None
+            raise _invalid(said, {"uri": _sendable(str(asked.uri))}) from None
         return types.ReadResourceResult(contents=[content])
 
     return Server(
@@ -156,6 +161,13 @@ async def _resource(service: Service, uri: str) -> types.TextResourceContents:
     passage = await BookTools(service).passage(asked, int(match["number"]))
     place = passage.model_dump(include={"start", "end", "chapter", "page"})
     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=passage.text, _meta=place)
+
+
+def _invalid(said: str, data: object = None) -> Exception:
+    """The protocol's error for what was asked with parameters that will not do."""
+    from mcp.shared.exceptions import MCPError
+
+    return MCPError(_INVALID_PARAMS, _sendable(said), data)
 
 
 def _failed(said: str) -> types.CallToolResult:

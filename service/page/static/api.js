@@ -86,7 +86,9 @@ async function send(path, { method = "GET", json, signal, accept = "application/
 const get = async (path, options) => (await send(path, options)).json();
 const path = (id) => `books/${encodeURIComponent(id)}`;
 
-export const books = () => get("books");
+export const everyBook = () => get("books");
+/** At most `limit` books whose ids come after `after`, in the order of their ids. */
+export const books = (after, limit) => get(`books?after=${encodeURIComponent(after)}&limit=${limit}`);
 export const shelves = () => get("shelves");
 export const shelf = (name) => get(`shelves/${encodeURIComponent(name)}`);
 export const readers = () => get("readers");

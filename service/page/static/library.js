@@ -8,6 +8,7 @@ import { Choices, choice } from "./together.js";
 import { count } from "./words.js";
 
 const MOST_SHOWN = 200;
+const PAGE = 1000; // books that are fetched at once
 
 /**
  * The dialog with the books; `onChoose(id)` hears which one is wanted, or as what several are asked, `onChange()`
@@ -21,6 +22,7 @@ export class Library {
     this.onRemoved = onRemoved;
     this.said = dialog.querySelector("#removing");
     this.books = [];
+    this.hasMore = false; // than these, which are the first by their ids
     this.shelves = [];
     const choose = (id) => {
       dialog.close();
@@ -30,6 +32,8 @@ export class Library {
     this.choices = new Choices(dialog, choose);
     this.list = dialog.querySelector("#books");
     this.about = dialog.querySelector("#books-about");
+    this.more = dialog.querySelector("#more-books");
+    this.more.addEventListener("click", () => this.loadMore());
     this.uploads = dialog.querySelector("#uploads");
     this.filter = dialog.querySelector("#filter");
     this.filter.addEventListener("input", () => this.draw());
@@ -46,11 +50,47 @@ export class Library {
   }
 
   async load() {
-    this.books = await api.books();
-    this.books.sort((a, b) => a.title.localeCompare(b.title));
+    const most = Math.max(PAGE, this.books.length);
+    this.show(await api.books("", most + 1), most);
     this.shelves = await api.shelves().catch(() => []); // a damaged one keeps nobody from the books
     this.draw();
     this.onChange();
+  }
+
+  /** Keeps `most` of `books`, which come in the order of their ids; one beyond tells that there are more. */
+  show(books, most) {
+    this.hasMore = books.length > most;
+    this.books = books.slice(0, most);
+    // Before the last page the order stays, so that what comes is put at the end.
+    if (!this.hasMore) this.books.sort((a, b) => a.title.localeCompare(b.title));
+  }
+
+  async loadMore() {
+    const there = this.books;
+    this.more.disabled = true;
+    this.said.hidden = true;
+    try {
+      const next = await api.books(there.at(-1).id, PAGE + 1);
+      if (this.books === there) this.show([...there, ...next], there.length + PAGE);
+      this.draw();
+      this.onChange();
+    } catch (error) {
+      this.said.textContent = error.message;
+      this.said.hidden = false;
+    } finally {
+      this.more.disabled = false;
+    }
+  }
+
+  /** How many books there are, in words. */
+  get size() {
+    return `${this.hasMore ? "more than " : ""}${count(this.books.length, "book")}`;
+  }
+
+  /** Whether there is what `id` asks, be it listed or not. */
+  async has(id) {
+    if (this.title(id) !== null || !this.hasMore || typeof id !== "string") return this.title(id) !== null;
+    return Promise.all(id.split(",").map(api.book)).then(() => true, () => false);
   }
 
   /** The title of a book, a shelf or several books, as they are asked; null where there is none of that id. */
@@ -80,7 +120,7 @@ export class Library {
     const wanted = this.filter.value.trim().toLocaleLowerCase();
     const found = this.books.filter((book) => `${book.title} ${book.id}`.toLocaleLowerCase().includes(wanted));
     this.filter.hidden = this.books.length < 6;
-    this.choices.draw(this.books, this.shelves, wanted);
+    this.choices.draw(this, wanted);
     this.list.replaceChildren(
       ...found.slice(0, MOST_SHOWN).map((book) =>
         element(
@@ -92,14 +132,16 @@ export class Library {
         ),
       ),
     );
-    this.about.textContent =
-      this.books.length === 0
-        ? "There are no books yet."
-        : found.length === 0
-          ? "No book is called that."
-          : found.length > MOST_SHOWN
-            ? `${count(found.length - MOST_SHOWN, "more book")}; type to narrow them down.`
-            : "";
+    this.more.hidden = !this.hasMore;
+    this.about.textContent = this.says(found.length);
+  }
+
+  /** What is said below the list, where `found` of the books have what was typed. */
+  says(found) {
+    if (this.books.length === 0) return "There are no books yet.";
+    if (found > MOST_SHOWN) return `${count(found - MOST_SHOWN, "more book")}; type to narrow them down.`;
+    if (found > 0) return "";
+    return this.hasMore ? `None of the first ${count(this.books.length, "book")} is called that.` : "No book is called that.";
   }
 
   move(event) {

@@ -161,8 +161,9 @@ function clearScope() {
 
 function showStart() {
   at("start").hidden = false;
-  const books = library.books.length;
-  at("book-about").textContent = books === 0 ? "There are no books yet." : `${count(books, "book")} to ask.`;
+  const size = library.size;
+  at("book-about").textContent =
+    library.books.length === 0 ? "There are no books yet." : `${size[0].toUpperCase()}${size.slice(1)} to ask.`;
 }
 
 function showScope(found) {
@@ -284,8 +285,8 @@ attempt(async () => {
   await library.load();
   await models.load();
   const last = memory.remembered("book");
-  const id = library.title(last) !== null || library.books.length !== 1 ? last : library.books[0].id;
-  if (wanted().book === null && library.title(id) !== null) move({ book: id });
+  const id = library.books.length !== 1 || library.title(last) !== null ? last : library.books[0].id;
+  if (wanted().book === null && (await library.has(id))) move({ book: id });
   else await follow();
 });
 

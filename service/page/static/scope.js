@@ -6,6 +6,7 @@ import { Problem } from "./problems.js";
 
 export const EVERY_BOOK = "*";
 const SHELF = "shelf:";
+const MOST_FETCHED = 100; // books one by one; for more than that all are listed at once
 const MOST_NAMED = 3; // books in a title; of more, the last ones are counted
 
 /** What a shelf is asked by. */
@@ -28,7 +29,7 @@ export function titleOf(books) {
 /**
  * `books` that are asked as `id`, which is a book's, `shelf:NAME`, `*`, or several with commas between them.
  *
- * A single book is as GET /books/{id} gives it, of several each is as GET /books does.
+ * Books are as GET /books/{id} gives them; of many, as GET /books does, without their chapters.
  */
 export class Scope {
   constructor(id, title, books) {
@@ -97,11 +98,26 @@ export async function open(id) {
     return new Scope(id, book.title, [book]);
   }
   const shelf = id.startsWith(SHELF) ? await api.shelf(id.slice(SHELF.length)) : null;
-  const there = new Map((await api.books()).map((book) => [book.id, book]));
-  const wanted = shelf?.books ?? (id === EVERY_BOOK ? [...there.keys()] : id.split(",").filter(Boolean));
-  const books = [...new Set(wanted)].filter((one) => there.has(one)).map((one) => there.get(one));
+  const named = shelf?.books ?? (id === EVERY_BOOK ? null : id.split(",").filter(Boolean));
+  const books = named === null ? await api.everyBook() : await present([...new Set(named)]);
   if (books.length === 0) throw new Problem(404, "There is no book here to ask.", "no-book");
   // A shelf may name books that are gone; who has named them one by one is to know of it.
-  if (shelf === null && books.length < new Set(wanted).size) await api.book(wanted.find((one) => !there.has(one)));
+  if (shelf === null && named !== null && books.length < new Set(named).size) {
+    const there = new Set(books.map((book) => book.id));
+    await api.book(named.find((one) => !there.has(one)));
+  }
   return new Scope(id, shelf?.title ?? (id === EVERY_BOOK ? "All books" : titleOf(books)), books);
+}
+
+/** Those of the books `ids` that are there, in that order. */
+async function present(ids) {
+  if (ids.length > MOST_FETCHED) {
+    const all = new Map((await api.everyBook()).map((book) => [book.id, book]));
+    return ids.filter((id) => all.has(id)).map((id) => all.get(id));
+  }
+  const gone = (error) => {
+    if (error.status === 404 || error.status === 422) return null;
+    throw error;
+  };
+  return (await Promise.all(ids.map((id) => api.book(id).catch(gone)))).filter((book) => book !== null);
 }

@@ -25,7 +25,7 @@ export class Sample {
 
   async open(q = "") {
     const go = (book) => this.go({ book, q });
-    if (this.library.title(this.about.book_id) !== null) go(this.about.book_id);
+    if (await this.library.has(this.about.book_id)) go(this.about.book_id);
     else await this.library.add([await this.about.file()], go);
   }
 

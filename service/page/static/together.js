@@ -43,19 +43,20 @@ export class Choices {
     this.showTicked();
   }
 
-  /** Shows the shelves whose titles hold `wanted`, in small letters; `books` are all that there are. */
-  draw(books, shelves, wanted) {
+  /** Shows the shelves of `library` whose titles hold `wanted`, in small letters. */
+  draw({ books, shelves, hasMore, size: allOfThem }, wanted) {
     const ids = new Set(books.map((book) => book.id));
     for (const id of this.ticked) if (!ids.has(id)) this.ticked.delete(id);
     const all = { id: EVERY_BOOK, title: "All books", books: [...ids] };
     const found = [all, ...shelves.map((shelf) => ({ ...shelf, id: idOfShelf(shelf.name) }))]
-      .map((one) => ({ ...one, size: one.books.filter((id) => ids.has(id)).length }))
+      // Of a shelf those count that are there, where that is known.
+      .map((one) => ({ ...one, size: one.books.filter((id) => hasMore || ids.has(id)).length }))
       .filter((one) => one.size > (one.id === EVERY_BOOK ? 1 : 0)) // one book alone is in the other list
       .filter((one) => one.title.toLocaleLowerCase().includes(wanted));
     this.list.hidden = found.length === 0;
     this.list.replaceChildren(
       ...found.map(({ id, title, size }) =>
-        element("li", {}, choice(title, count(size, "book"), () => this.onChoose(id))),
+        element("li", {}, choice(title, id === EVERY_BOOK ? allOfThem : count(size, "book"), () => this.onChoose(id))),
       ),
     );
     this.showTicked();
