@@ -300,6 +300,18 @@ def test_a_file_is_sent_its_progress_shown_and_the_book_opened(library: Any) -> 
 
 
 @browser_test
+def test_who_stands_in_the_list_stays_there_while_books_are_added(library: Any) -> None:
+    library.locator("#book").click()
+    lamp = library.locator("#books li").filter(has_text="The Lamp at Quill Point")
+    lamp.locator(".choose").focus()
+    other = MILL.replace("mill", "tower")
+    library.locator("#file").set_input_files([file("mill.txt"), file("tower.txt", other)])
+    expect(library.locator("#books li")).to_have_count(5, timeout=5 * browsing.PATIENCE_MS)
+    expect(library.locator("#uploads li")).to_have_count(0)
+    expect(lamp.locator(".choose")).to_be_focused()
+
+
+@browser_test
 def test_a_file_can_be_dropped_anywhere(library: Any) -> None:
     library.evaluate("""() => {
       const files = new DataTransfer();

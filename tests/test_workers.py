@@ -180,3 +180,43 @@ def test_a_server_that_cannot_start_says_why_and_ends(
     assert done.returncode == 2
     assert "pip install 'storyqa[otel]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# The signal comes while something is destroyed, in the first event of a kind once the address has been said.
+DYING = """
+import io, signal, sys, threading
+
+class Dying:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+class Said(io.StringIO):
+    def write(self, text):
+        if text.startswith("storyqa at "):
+            sys.addaudithook(destroy)
+        return super().write(text)
+
+def destroy(event, arguments):
+    if event == at and threading.current_thread() is threading.main_thread():
+        kept.clear()
+
+kept, at, sys.stdout = [Dying()], sys.argv.pop(), Said()
+from service.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("event", ["open", "socket.__new__"])
+def test_ctrl_c_that_comes_while_something_is_destroyed_stops_the_server_all_the_same(
+    shelf_store: IndexStore, event: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, "serve", "--port", "0", "--store", str(shelf_store.root), event],
+        cwd=ROOT,
+        env=os.environ | {"STORYQA_RETRIEVER": "bm25", "STORYQA_READER": "overlap"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0
+    assert "KeyboardInterrupt" in done.stderr  # dropped by Python, which says so

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -23,6 +25,9 @@ from service.observing.logs import log_config
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
     from fastapi import FastAPI
 
     from service.settings import Settings
@@ -41,8 +46,8 @@ def run(settings: Settings, listening: socket.socket, workers: int) -> None:
     Raises ``CannotStart`` where the workers cannot, and in this process what is in the way itself.
     """
     if workers == 1:
-        app = create_app(settings)
-        uvicorn.Server(_config(settings, app)).run(sockets=[listening])
+        with _remembered(signal.SIGINT) as came:
+            _Server(_config(settings, create_app(settings)), came).run(sockets=[listening])
         return
     # Each computes with its share of the cores; libraries read this when they are loaded.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
@@ -53,6 +58,40 @@ def run(settings: Settings, listening: socket.socket, workers: int) -> None:
         supervisor.run()
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
             raise CannotStart("a worker could not start, and none of them would; the log says why")
+
+
+@contextlib.contextmanager
+def _remembered(number: signal.Signals) -> Iterator[threading.Event]:
+    """Whether the signal has come, beside what it does by itself.
+
+    Python drops what a signal raises while a destructor runs: who stops a server that is about to start
+    would be left with one that goes on.
+    """
+    came = threading.Event()
+    before = signal.getsignal(number)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        came.set()
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(number, handle)
+    try:
+        yield came
+    finally:
+        signal.signal(number, before)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which stops at once where the signal to stop ``came`` before it listened for one."""
+
+    def __init__(self, config: uvicorn.Config, came: threading.Event) -> None:
+        super().__init__(config)
+        self._came = came
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.should_exit |= self._came.is_set()
+        await super().startup(sockets)
 
 
 def _config(settings: Settings, app: object, *, factory: bool = False, workers: int = 1) -> uvicorn.Config:

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { Problem } from "./problems.js";
 import { EVERY_BOOK, idOfShelf, titleOf } from "./scope.js";
 import { element } from "./text.js";
-import { Choices, choice } from "./together.js";
+import { Choices, choice, row } from "./together.js";
 import { count } from "./words.js";
 
 const MOST_SHOWN = 200;
@@ -51,8 +51,12 @@ export class Library {
 
   async load() {
     const most = Math.max(PAGE, this.books.length);
-    this.show(await api.books("", most + 1), most);
-    this.shelves = await api.shelves().catch(() => []); // a damaged one keeps nobody from the books
+    const [books, shelves] = await Promise.all([
+      api.books("", most + 1),
+      api.shelves().catch(() => []), // a damaged one keeps nobody from the books
+    ]);
+    this.show(books, most); // with the shelves, or the list opened meanwhile would grow under one's fingers
+    this.shelves = shelves;
     this.draw();
     this.onChange();
   }
@@ -116,16 +120,32 @@ export class Library {
     this.filter.focus();
   }
 
+  /** Draws the lists anew; who stands in a row goes on there. */
   draw() {
+    const held = this.heldRow();
+    this.drawRows();
+    if (held === null) return;
+    const same = [...this.dialog.querySelectorAll("li")].find((one) => one.dataset.asked === held.asked);
+    same?.querySelectorAll("button, input")[held.place]?.focus();
+  }
+
+  /** As what the row is asked that has the focus, and which of its buttons it is; null where none has it. */
+  heldRow() {
+    const row = document.activeElement.closest("li[data-asked]");
+    if (!this.dialog.contains(row)) return null;
+    const place = [...row.querySelectorAll("button, input")].indexOf(document.activeElement);
+    return { asked: row.dataset.asked, place };
+  }
+
+  drawRows() {
     const wanted = this.filter.value.trim().toLocaleLowerCase();
     const found = this.books.filter((book) => `${book.title} ${book.id}`.toLocaleLowerCase().includes(wanted));
     this.filter.hidden = this.books.length < 6;
     this.choices.draw(this, wanted);
     this.list.replaceChildren(
       ...found.slice(0, MOST_SHOWN).map((book) =>
-        element(
-          "li",
-          {},
+        row(
+          book.id,
           this.choices.box(book),
           choice(book.title, count(book.words, "word"), () => this.choose(book.id)),
           this.removeButton(book),

@@ -286,7 +286,8 @@ attempt(async () => {
   await models.load();
   const last = memory.remembered("book");
   const id = library.books.length !== 1 || library.title(last) !== null ? last : library.books[0].id;
-  if (wanted().book === null && (await library.has(id))) move({ book: id });
+  const isThere = await library.has(id);
+  if (wanted().book === null && isThere) move({ book: id });
   else await follow();
 });
 

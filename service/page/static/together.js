@@ -15,6 +15,13 @@ export const choice = (title, about, onClick) =>
     element("span", { className: "quiet" }, about),
   );
 
+/** A row of the list of what can be asked, here as `id`. */
+export function row(id, ...children) {
+  const made = element("li", {}, ...children);
+  made.dataset.asked = id;
+  return made;
+}
+
 /** In the dialog with the books: what may be asked together; `onChoose(id)` hears as what it is asked. */
 export class Choices {
   constructor(dialog, onChoose) {
@@ -56,7 +63,7 @@ export class Choices {
     this.list.hidden = found.length === 0;
     this.list.replaceChildren(
       ...found.map(({ id, title, size }) =>
-        element("li", {}, choice(title, id === EVERY_BOOK ? allOfThem : count(size, "book"), () => this.onChoose(id))),
+        row(id, choice(title, id === EVERY_BOOK ? allOfThem : count(size, "book"), () => this.onChoose(id))),
       ),
     );
     this.showTicked();
