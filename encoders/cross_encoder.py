@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from encoders.adapters import Weights, file_hash, fp32, load_weights
 from encoders.backbone import load_tokenizer
 from encoders.batches import batches
@@ -18,6 +16,7 @@ from encoders.sizes import weights_folder
 from encoders.windows import Window, Windower
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
     from numpy.typing import NDArray
 
@@ -117,6 +116,8 @@ class CrossEncoder:
 
     def _read_arrays(self, inputs: Inputs) -> tuple[NDArray[np.float32], Callable[[int, int], Any]]:
         """Scores (windows, tokens, 3) of a batch, and what gives the states of a row's first tokens."""
+        import numpy as np
+
         hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
         scores = hidden @ self._weight.T + self._bias
         return scores, lambda row, tokens: hidden[row, :tokens].astype(np.float16)
@@ -174,6 +175,8 @@ def collate(windows: Sequence[Window], pad: int, typed: bool, multiple: int = 1)
 
     Their length is padded to a ``multiple``: a card multiplies eights of numbers faster.
     """
+    import numpy as np
+
     longest = -(-max(len(window.ids) for window in windows) // multiple) * multiple
     ids = np.full((len(windows), longest), pad, dtype=np.int64)
     types, mask = (np.zeros_like(ids) for _ in range(2))

@@ -6,9 +6,11 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 FARTHEST = 128  # tokens apart, from which all distances are one to MPNet
 
@@ -37,6 +39,8 @@ class TransformerConfig:
 
 def distances(tokens: int) -> NDArray[np.int64]:
     """(tokens, tokens), how far it is from one token to another."""
+    import numpy as np
+
     places = np.arange(tokens)
     return places[None, :] - places[:, None]
 
@@ -44,6 +48,8 @@ def distances(tokens: int) -> NDArray[np.int64]:
 def distance_buckets(distances: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
     """The bucket of each distance: half are for either direction, and of each half the first half exact, the
     rest growing as logarithms up to ``FARTHEST`` (Raffel et al. 2020, section 2.1)."""
+    import numpy as np
+
     half = buckets // 2
     exact = half // 2
     far = np.abs(distances)
