@@ -13,7 +13,7 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-models test-processes test-all lint check bench openapi docs docs-pictures docs-tables fuzz
+.PHONY: help demo test test-rest test-models test-processes test-all lint check bench bench-gpu openapi docs docs-pictures docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-all run every test: with data sets (STORYQA_DATA), browser, processes and training, too"
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
+	@echo "make bench-gpu  measure what a card does with the encoder, where there is one"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs     build the documentation as a site, in build/site, and the manual page in build/man"
 	@echo "make docs-pictures  take the pictures of the page anew, in chromium"
@@ -54,6 +55,9 @@ check: lint test
 
 bench: $(VENV)/.installed-dev $(PEERS)/.installed
 	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
+
+bench-gpu: $(VENV)/.installed-dev
+	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.gpu $(if $(DATA),--data $(DATA))
 
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py

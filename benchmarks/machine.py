@@ -14,18 +14,19 @@ def machine() -> dict[str, Any]:
     """Processor, cores this process may use, memory, and the versions that matter to speed."""
     import torch
 
+    from encoders.device import threads
     from encoders.quantisation import int8_pays
     from encoders.runtime import TORCH, pick_runtime
 
     runtime = pick_runtime()
     return {
-        "processor": torch.cuda.get_device_name() if runtime.device.type == "cuda" else _processor(),
+        "processor": torch.cuda.get_device_name() if runtime.device == "cuda" else _processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": len(os.sched_getaffinity(0)),
-        "threads": torch.get_num_threads(),
+        "threads": threads(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "runtime": str(runtime),
-        "int8": runtime.name == TORCH and int8_pays(runtime.device, runtime.dtype),
+        "int8": runtime.name == TORCH and int8_pays(runtime.torch_device, runtime.dtype),
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers", "numpy", "faiss-cpu")},
     }

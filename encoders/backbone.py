@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from encoders.errors import ModelError
 
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from encoders.transformer import Transformer
@@ -176,12 +177,44 @@ def base_tensors(backbone: Backbone = MINILM) -> dict[str, torch.Tensor]:
 
     with torch.inference_mode(False):  # whoever asks first: tensors born in inference mode cannot be trained
         tensors = load_file(backbone_folder(backbone) / backbone.weights)
-    # Older versions of transformers stored the numbers of the positions, too.
+    return {name: tensor for name, tensor in tensors.items() if _is_parameter(name)}
+
+
+@lru_cache
+def base_arrays(backbone: Backbone = MINILM) -> dict[str, NDArray[Any]]:
+    """What ``base_tensors`` has, for NumPy: read from the file where it lies, which processes share."""
+    import json
+    import struct
+
+    import numpy as np
+
+    path = backbone_folder(backbone) / backbone.weights
+    with path.open("rb") as file:  # in the format of safetensors, whose own reader for NumPy copies
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+    # As if it could be written, which OpenVINO wants of what it is not to copy; the file stays as it is.
+    data = np.memmap(path, mode="c", offset=8 + length)
+    kinds = {"F32": np.float32, "I64": np.int64}
+    header.pop("__metadata__", None)
     return {
-        name: tensor
-        for name, tensor in tensors.items()
-        if not name.startswith("pooler.") and name != "embeddings.position_ids"
+        name: np.asarray(data[slice(*one["data_offsets"])].view(kinds[one["dtype"]]).reshape(one["shape"]))
+        for name, one in header.items()
+        if _is_parameter(name)
     }
+
+
+def _is_parameter(name: str) -> bool:
+    """Not what we leave out; older versions of transformers stored the numbers of the positions, too."""
+    return not name.startswith("pooler.") and name != "embeddings.position_ids"
+
+
+def check_overlay(overlay: Mapping[str, Any], base: Mapping[str, Any], backbone: Backbone) -> None:
+    """Raise ModelError for a name or shape in ``overlay`` that the backbone's ``base`` does not have."""
+    for name, tensor in overlay.items():
+        if name not in base or base[name].shape != tensor.shape:
+            raise ModelError(
+                f"{name} of shape {tuple(tensor.shape)} is no parameter of the backbone {backbone.name}"
+            )
 
 
 def load_backbone(
@@ -194,15 +227,12 @@ def load_backbone(
     """
     import torch
 
-    from encoders.transformer import Transformer, TransformerConfig
+    from encoders.transformer import Transformer
+    from encoders.transformer_config import TransformerConfig
 
     base = base_tensors(backbone)
     overlay = overlay or {}
-    for name, tensor in overlay.items():
-        if name not in base or base[name].shape != tensor.shape:
-            raise ModelError(
-                f"{name} of shape {tuple(tensor.shape)} is no parameter of the backbone {backbone.name}"
-            )
+    check_overlay(overlay, base, backbone)
     with torch.device("meta"):
         model = Transformer(backbone.architecture, TransformerConfig.read(backbone_folder(backbone)))
     model.load_state_dict({**base, **overlay}, strict=False, assign=True)

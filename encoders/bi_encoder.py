@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from encoders.adapters import file_hash, load_weights, overlay
-from encoders.backbone import BACKBONES, MINILM, MPNET, base_tensors, load_backbone, load_tokenizer
+from encoders.adapters import file_hash, load_weights
+from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
-from encoders.runtime import TORCH, pick_runtime, running
+from encoders.runtime import OPENVINO, TORCH, Layers, Runtime, pick_runtime, run_backbone
 from encoders.sizes import LARGE, weights_folder
 
 if TYPE_CHECKING:
@@ -55,50 +55,75 @@ class Encoder(Protocol):
 class TransformerEncoder:
     """Mean of the last hidden states over all tokens, scaled to unit norm (Reimers and Gurevych 2019)."""
 
-    def __init__(self, name: str, hash: str, model: Any, tokenizer: Tokenizer, longest: int) -> None:
+    def __init__(
+        self, name: str, hash: str, model: Any, runtime: Runtime, tokenizer: Tokenizer, longest: int
+    ) -> None:
+        """``model`` runs in the runtime, and has a ``config`` as those of transformers."""
         self.name, self.hash, self.width = name, hash, int(model.config.hidden_size)
-        import torch
-
-        from encoders.quantisation import int8_pays, with_int8_linears
-        from encoders.transformer import Transformer
-
         self._longest = longest
         self._tokenizer = tokenizer
-        runtime = pick_runtime(None if isinstance(model, Transformer) else TORCH)
-        self._device = runtime.device
-        self._model = running(model, runtime)
-        if isinstance(self._model, torch.nn.Module) and int8_pays(self._device, runtime.dtype):
-            ids = torch.tensor([self._cut(tokenizer.encode(TYPICAL).ids)])
-            self._model = with_int8_linears(self._model, lambda model: model(input_ids=ids))
+        self._runtime = runtime
+        self._model: Layers = model
+        if runtime.name == TORCH:
+            self._model = _fast(model, runtime, self._cut(tokenizer.encode(TYPICAL).ids))
 
     def encode(
         self, texts: Sequence[str], on_progress: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:
         """See ``Encoder.encode``; batches hold texts of about one length, so little padding is read."""
         import numpy as np
-        import torch
 
+        pool = pool_arrays if self._runtime.name == OPENVINO else self._pool_tensors
         vectors = np.zeros((len(texts), self.width), dtype=np.float32)
         ids = [self._cut(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
         done = 0
-        for batch in batches([len(i) for i in ids], BATCH_TOKENS[self._device.type]):
+        for batch in batches([len(i) for i in ids], BATCH_TOKENS[self._runtime.device]):
             longest = max(len(ids[i]) for i in batch)
-            inputs = torch.zeros((len(batch), longest), dtype=torch.long)
-            mask = torch.zeros((len(batch), longest), dtype=torch.long)
+            inputs, mask = (np.zeros((len(batch), longest), dtype=np.int64) for _ in range(2))
             for row, i in enumerate(batch):
-                inputs[row, : len(ids[i])] = torch.tensor(ids[i])
+                inputs[row, : len(ids[i])] = ids[i]
                 mask[row, : len(ids[i])] = 1
-            with torch.inference_mode():
-                vectors[batch] = (
-                    mean_pool(self._model, inputs.to(self._device), mask.to(self._device)).cpu().numpy()
-                )
+            vectors[batch] = pool(self._model, inputs, mask)
             done += len(batch)
             if on_progress is not None:
                 on_progress(done)
         return vectors
 
+    def _pool_tensors(
+        self, model: Layers, ids: NDArray[np.int64], mask: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        import torch
+
+        device = self._runtime.torch_device
+        with torch.inference_mode():
+            given = (torch.from_numpy(one).to(device) for one in (ids, mask))
+            pooled: NDArray[np.float32] = mean_pool(model, *given).cpu().numpy()
+        return pooled
+
     def _cut(self, ids: list[int]) -> list[int]:
         return ids if len(ids) <= self._longest else [*ids[: self._longest - 1], ids[-1]]
+
+
+def _fast(model: Any, runtime: Runtime, typical: list[int]) -> Layers:
+    """A model of torch in 8-bit integers, where those are faster."""
+    import torch
+
+    from encoders.quantisation import int8_pays, with_int8_linears
+
+    if not int8_pays(runtime.torch_device, runtime.dtype):
+        return model  # type: ignore[no-any-return]
+    return with_int8_linears(model, lambda model: model(input_ids=torch.tensor([typical])))
+
+
+def pool_arrays(model: Layers, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """As ``mean_pool``, of what runs without torch."""
+    import numpy as np
+
+    hidden = model(input_ids=ids, attention_mask=None if mask.all() else mask).last_hidden_state
+    weights = mask[..., None].astype(np.float32)
+    mean = (hidden * weights).sum(1) / weights.sum(1)
+    unit: NDArray[np.float32] = mean / np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
+    return unit
 
 
 def mean_pool(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -123,11 +148,12 @@ def _hash_folder(folder: Path) -> str:
 
 def _trained(name: str, path: Path) -> TransformerEncoder:
     """The backbone with the weights that ``storyqa train dense`` left."""
-    weights = load_weights(path)
+    runtime = pick_runtime()
+    weights = load_weights(path, runtime.framework)
     base = weights.backbone
     hash = hashlib.sha256(f"{base.sha256}+{file_hash(path)}".encode()).hexdigest()
-    model = load_backbone(overlay(weights.tensors, base_tensors(base)), base)
-    return TransformerEncoder(name, hash, model, load_tokenizer(base), LONGEST)
+    model = run_backbone(base, weights.tensors, runtime)
+    return TransformerEncoder(name, hash, model, runtime, load_tokenizer(base), LONGEST)
 
 
 @lru_cache
@@ -139,10 +165,9 @@ def load_encoder(name: str = STORY) -> Encoder:
     where the folder is missing or holds no encoder.
     """
     if name in PLAIN:
-        base = BACKBONES[PLAIN[name]]
-        return TransformerEncoder(
-            name, base.sha256, load_backbone(backbone=base), load_tokenizer(base), LONGEST
-        )
+        base, runtime = BACKBONES[PLAIN[name]], pick_runtime()
+        model = run_backbone(base, {}, runtime)
+        return TransformerEncoder(name, base.sha256, model, runtime, load_tokenizer(base), LONGEST)
     if name == STORY:
         return _trained(name, weights_folder("encoders.weights", None) / WEIGHTS)
     folder = Path(name)
@@ -168,4 +193,6 @@ def load_encoder(name: str = STORY) -> Encoder:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     longest = min(int(getattr(model.config, "max_position_embeddings", LONGEST)), 512)
-    return TransformerEncoder(str(folder), _hash_folder(folder), model, tokenizer, longest)
+    runtime = pick_runtime(TORCH)
+    model = model.to(runtime.torch_device, runtime.dtype)
+    return TransformerEncoder(str(folder), _hash_folder(folder), model, runtime, tokenizer, longest)

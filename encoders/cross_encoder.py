@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from encoders.adapters import Weights, file_hash, load_weights, overlay
-from encoders.backbone import base_tensors, load_backbone, load_tokenizer
+from encoders.adapters import Weights, file_hash, fp32, load_weights
+from encoders.backbone import load_tokenizer
 from encoders.batches import batches
 from encoders.device import sent
-from encoders.runtime import pick_runtime, running
+from encoders.runtime import OPENVINO, as_array, pick_runtime, run_backbone
 from encoders.sizes import weights_folder
 from encoders.windows import Window, Windower
 
@@ -33,15 +33,15 @@ class EncodedWindow:
 
     ``start`` and ``end`` have shape (context tokens,), unnormalised log-probabilities. ``relevance``
     is the log-odds that the window answers, against nothing answering. ``states`` are the last hidden
-    states of all its tokens, (tokens, width), fp16, on the encoder's device; of width 0 from a model whose
-    states nobody reads.
+    states of all its tokens, (tokens, width), fp16, on the encoder's device, an array where it runs without
+    torch; of width 0 from a model whose states nobody reads.
     """
 
     window: Window
     start: NDArray[np.float32]
     end: NDArray[np.float32]
     relevance: float
-    states: torch.Tensor
+    states: torch.Tensor | NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,14 +71,12 @@ class CrossEncoder:
     def __init__(self, weights: Weights, version: str) -> None:
         """``weights``: ``head.weight`` (3, width), ``head.bias`` (3,), and those beside the backbone's."""
         self.version = version
-        runtime = pick_runtime()
-        self.device = runtime.device
+        self.runtime = pick_runtime()
         self.base = weights.backbone
         trained = {name: tensor for name, tensor in weights.tensors.items() if not name.startswith("head.")}
-        backbone = load_backbone(overlay(trained, base_tensors(self.base)), self.base)
-        self.backbone = running(backbone, runtime)
+        self.backbone = run_backbone(self.base, trained, self.runtime)
         self._weight, self._bias = (
-            weights.tensors[name].float().to(self.device) for name in ("head.weight", "head.bias")
+            as_array(fp32(weights.tensors[name])) for name in ("head.weight", "head.bias")
         )
         self._windows = Windower(load_tokenizer(self.base), LONGEST)
 
@@ -99,15 +97,11 @@ class CrossEncoder:
 
     def read_windows(self, windows: Sequence[Window]) -> list[EncodedWindow]:
         """What each window says, in order; they are cut for this encoder's backbone."""
-        import torch
-
+        read = self._read_arrays if self.runtime.name == OPENVINO else self._read_tensors
         found: dict[int, EncodedWindow] = {}
-        for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS[self.device.type]):
+        for batch in batches([len(window.ids) for window in windows], BATCH_TOKENS[self.runtime.device]):
             members = [windows[i] for i in batch]
-            with torch.inference_mode():
-                inputs = collate(members, self.base.pad, self.base.typed).to(self.device)
-                hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
-                scores = torch.nn.functional.linear(hidden.float(), self._weight, self._bias).cpu().numpy()
+            scores, states = read(collate(members, self.base.pad, self.base.typed))
             for row, (i, window) in enumerate(zip(batch, members, strict=True)):
                 context = slice(window.first, window.first + len(window.offsets))
                 # Copies: a view would keep the whole batch alive.
@@ -116,32 +110,61 @@ class CrossEncoder:
                     start=scores[row, context, 0].copy(),
                     end=scores[row, context, 1].copy(),
                     relevance=float(scores[row, 0, 2]),
-                    states=hidden[row, : len(window.ids)].to(torch.float16, copy=True),
+                    states=states(row, len(window.ids)),
                 )
         return [found[i] for i in range(len(windows))]
+
+    def _read_arrays(self, inputs: Inputs) -> tuple[NDArray[np.float32], Callable[[int, int], Any]]:
+        """Scores (windows, tokens, 3) of a batch, and what gives the states of a row's first tokens."""
+        import numpy as np
+
+        hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
+        scores = hidden @ self._weight.T + self._bias
+        return scores, lambda row, tokens: hidden[row, :tokens].astype(np.float16)
+
+    def _read_tensors(self, inputs: Inputs) -> tuple[NDArray[np.float32], Callable[[int, int], Any]]:
+        """The same by torch."""
+        import torch
+
+        device = self.runtime.torch_device
+        weight, bias = (torch.from_numpy(one).to(device) for one in (self._weight, self._bias))
+        with torch.inference_mode():
+            hidden = self.backbone(**inputs.to(device).named).last_hidden_state
+            scores = torch.nn.functional.linear(hidden.float(), weight, bias).cpu().numpy()
+
+        def states(row: int, tokens: int) -> torch.Tensor:
+            with torch.inference_mode():
+                kept: torch.Tensor = hidden[row, :tokens].to(torch.float16, copy=True)
+            return kept
+
+        return scores, states
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
     """A batch of windows: token ids and, as far as they are needed, segment types and attention mask.
 
-    All have the shape (windows, tokens). There is no mask where nothing is padded: attention then takes its
-    fastest path. There are no types for a model that has none.
+    They are arrays of NumPy, or torch's tensors once they are on a device. All have the
+    shape (windows, tokens). There is no mask where nothing is padded: attention then takes its fastest path.
+    There are no types for a model that has none.
     """
 
-    ids: torch.Tensor
-    types: torch.Tensor | None
-    mask: torch.Tensor | None
+    ids: Any
+    types: Any
+    mask: Any
 
     def to(self, device: torch.device) -> Inputs:
-        """The same on a device."""
+        """The same as tensors on a device."""
+        import torch
+
         types, mask = (
-            tensor if tensor is None else sent(tensor, device) for tensor in (self.types, self.mask)
+            array if array is None else sent(torch.from_numpy(array), device)
+            for array in (self.types, self.mask)
         )
-        return Inputs(sent(self.ids, device), types, mask)
+        return Inputs(sent(torch.from_numpy(self.ids), device), types, mask)
 
     @property
-    def named(self) -> dict[str, torch.Tensor | None]:
+    def named(self) -> dict[str, Any]:
         """As models of transformers take it."""
         named = {"input_ids": self.ids, "attention_mask": self.mask}
         return named if self.types is None else named | {"token_type_ids": self.types}
@@ -152,16 +175,16 @@ def collate(windows: Sequence[Window], pad: int, typed: bool, multiple: int = 1)
 
     Their length is padded to a ``multiple``: a card multiplies eights of numbers faster.
     """
-    import torch
+    import numpy as np
 
     longest = -(-max(len(window.ids) for window in windows) // multiple) * multiple
-    ids = torch.full((len(windows), longest), pad, dtype=torch.long)
-    types, mask = (torch.zeros((len(windows), longest), dtype=torch.long) for _ in range(2))
+    ids = np.full((len(windows), longest), pad, dtype=np.int64)
+    types, mask = (np.zeros_like(ids) for _ in range(2))
     for row, window in enumerate(windows):
-        ids[row, : len(window.ids)] = torch.tensor(window.ids)
-        types[row, : len(window.ids)] = torch.tensor(window.types)
+        ids[row, : len(window.ids)] = window.ids
+        types[row, : len(window.ids)] = window.types
         mask[row, : len(window.ids)] = 1
-    return Inputs(ids, types if typed else None, None if bool(mask.all()) else mask)
+    return Inputs(ids, types if typed else None, None if mask.all() else mask)
 
 
 def load_crossencoder(folder: str | None = None) -> CrossEncoder:
@@ -176,4 +199,4 @@ def load_crossencoder(folder: str | None = None) -> CrossEncoder:
 @lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
 def _load(folder: str | None) -> CrossEncoder:
     path = weights_folder("encoders.weights", folder) / WEIGHTS
-    return CrossEncoder(load_weights(path), file_hash(path)[:12])
+    return CrossEncoder(load_weights(path, pick_runtime().framework), file_hash(path)[:12])

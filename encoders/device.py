@@ -1,7 +1,15 @@
-"""Where a model runs and in which number format, chosen when it is loaded."""
+"""Where a model runs, in which number format and in how many threads, chosen when it is loaded.
+
+What can be told without torch is: to import it takes as long as a question.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,9 +21,59 @@ WITHOUT_BF16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE
 
 def instructions_limit() -> str:
     """The instruction set that ``ONEDNN_MAX_CPU_ISA`` holds oneDNN to, empty where none is named."""
-    import os
-
     return os.environ.get("ONEDNN_MAX_CPU_ISA", os.environ.get("DNNL_MAX_CPU_ISA", "")).upper()
+
+
+@lru_cache
+def processor_flags() -> frozenset[str]:
+    """What the processor can do, by Linux's names; empty on other systems."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
+    line = next((line for line in lines if line.startswith("flags")), "")
+    return frozenset(line.partition(":")[2].split())
+
+
+_own_threads: int | None = None
+
+
+def threads() -> int:
+    """In how many threads a model of this process computes.
+
+    What ``use_threads`` or ``OMP_NUM_THREADS`` says, else as many as there are cores that it may use.
+    """
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    if _own_threads is not None:
+        return _own_threads
+    return int(named) if named.isdecimal() and int(named) else _cores()
+
+
+def use_threads(count: int) -> None:
+    """Have the models that this process loads from now on, and torch, compute in so many threads."""
+    global _own_threads
+    _own_threads = count
+    os.environ["OMP_NUM_THREADS"] = str(count)  # which torch reads when it is imported
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)
+
+
+def _cores() -> int:
+    """Those this process may use; two that share their units, as hyperthreads do, are one."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    siblings = Path("/sys/devices/system/cpu")
+    found = {
+        path.read_text() if path.is_file() else str(cpu)
+        for cpu in os.sched_getaffinity(0)
+        for path in [siblings / f"cpu{cpu}" / "topology" / "thread_siblings_list"]
+    }
+    return len(found)
+
+
+def may_have_gpu() -> bool:
+    """Whether torch is a build that can use a card; whether there is one, it says itself."""
+    spec = find_spec("torch")
+    folder = Path(spec.origin).parent / "lib" if spec and spec.origin else Path()
+    return any(any(folder.glob(f"*torch_{kind}*")) for kind in ("cuda", "hip"))
 
 
 def pick_device() -> torch.device:

@@ -6,43 +6,75 @@ torch is the reference, and what trains and what a GPU runs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from encoders.device import instructions_limit, pick_device, pick_dtype
+from encoders.adapters import NUMPY, overlay
+from encoders.adapters import TORCH as TENSORS
+from encoders.backbone import (
+    Backbone,
+    backbone_folder,
+    base_arrays,
+    base_tensors,
+    check_overlay,
+    load_backbone,
+)
+from encoders.device import instructions_limit, may_have_gpu, pick_device, pick_dtype, processor_flags
 from encoders.errors import ModelError
+from encoders.transformer_config import TransformerConfig
 
 if TYPE_CHECKING:
     import torch
 
-    from encoders.transformer import Hidden, Transformer
-
 TORCH, OPENVINO = "torch", "openvino"
 VARIABLE = "STORYQA_RUNTIME"
-Layers = Callable[..., "Hidden"]  # called as a Transformer is
-LinearMap = Callable[["torch.Tensor"], "torch.Tensor"]
-_NUMBERS = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32"}
+Layers = Callable[..., Any]
+"""Called as a ``Transformer`` is, by the names of its arguments, with tensors or arrays as the
+runtime has them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Runtime:
-    """A runtime, and the format of its numbers; ``int8`` is that of OpenVINO's linear maps alone."""
+    """A runtime, its device, ``cpu`` or ``cuda``, and the format of its numbers: ``fp32``, ``bf16``, fp16.
+
+    ``int8`` is that of OpenVINO's linear maps alone.
+    """
 
     name: str
-    device: torch.device
-    dtype: torch.dtype
+    device: str
+    floats: str
     int8: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name} {version(self.name)} on {self.device.type} in {self.numbers}"
+        return f"{self.name} {version(self.name)} on {self.device} in {self.numbers}"
 
     @property
     def numbers(self) -> str:
         """The format of the numbers that linear maps multiply, such as ``bf16``."""
-        return "int8" if self.int8 else _NUMBERS[str(self.dtype)]
+        return "int8" if self.int8 else self.floats
+
+    @property
+    def framework(self) -> str:
+        """What its weights are loaded for: ``TORCH`` or ``NUMPY`` of ``encoders.adapters``."""
+        return NUMPY if self.name == OPENVINO else TENSORS
+
+    @cached_property
+    def torch_device(self) -> torch.device:
+        """The device as torch has it."""
+        import torch
+
+        return torch.device(self.device)
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """The format as torch has it."""
+        import torch
+
+        return {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[self.floats]
 
 
 def asked_runtime() -> str | None:
@@ -67,38 +99,41 @@ def pick_runtime(named: str | None = None) -> Runtime:
 
     Raises ModelError as ``asked_runtime`` does.
     """
-    import torch
-
     named = named or asked_runtime()
-    device = pick_device()
     # What holds torch and oneDNN to older instructions does not hold the rest of OpenVINO.
     held_back = bool(instructions_limit() or os.environ.get("ATEN_CPU_CAPABILITY"))
-    fast = _is_installed() and device.type == "cpu" and not held_back
+    fast = _is_installed() and not held_back and not (may_have_gpu() and pick_device().type == "cuda")
     if named == OPENVINO or (named is None and fast):
+        flags = frozenset() if held_back else processor_flags()
+        has_bf16 = not flags.isdisjoint({"avx512_bf16", "amx_bf16"})
         # With AMX it was not measured.
-        int8 = torch.cpu._is_vnni_supported() and not torch.cpu._is_amx_tile_supported() and not held_back
-        cpu = torch.device("cpu")
-        return Runtime(OPENVINO, cpu, pick_dtype(cpu), int8)
-    return Runtime(TORCH, device, pick_dtype(device))
+        int8 = "avx512_vnni" in flags and "amx_tile" not in flags
+        return Runtime(OPENVINO, "cpu", "bf16" if has_bf16 else "fp32", int8)
+    device = pick_device()
+    floats = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32"}
+    return Runtime(TORCH, device.type, floats[str(pick_dtype(device))])
 
 
-def running(model: Transformer, runtime: Runtime) -> Layers:
-    """What answers as ``model``, of fp32 and on the CPU, does, in the runtime."""
-    import torch
+def run_backbone(backbone: Backbone, trained: Mapping[str, Any], runtime: Runtime) -> Layers:
+    """The encoder of a backbone with what was ``trained`` beside it, in the runtime.
 
+    ``trained`` are adapters and parameters by name, tensors or arrays. Raises ModelError as ``overlay`` and
+    ``load_backbone`` do.
+    """
     if runtime.name == OPENVINO:
         from encoders.openvino_layers import OpenVINOTransformer
 
-        return OpenVINOTransformer(model, runtime.dtype, runtime.int8)
-    return torch.nn.Module.to(model, runtime.device, runtime.dtype)
-
-
-def running_linear(weight: torch.Tensor, bias: torch.Tensor, runtime: Runtime) -> LinearMap:
-    """x W^T + b for a weight (outputs, inputs) of fp32, in the runtime, which does not round it to int8."""
+        base = base_arrays(backbone)
+        changed = overlay({name: as_array(one) for name, one in trained.items()}, base)
+        check_overlay(changed, base, backbone)
+        config = TransformerConfig.read(backbone_folder(backbone))
+        return OpenVINOTransformer({**base, **changed}, config, runtime.floats, runtime.int8)
     import torch
 
-    if runtime.name == OPENVINO:
-        from encoders.openvino_layers import OpenVINOLinear
+    changed = overlay({name: torch.as_tensor(one) for name, one in trained.items()}, base_tensors(backbone))
+    return torch.nn.Module.to(load_backbone(changed, backbone), runtime.torch_device, runtime.dtype)
 
-        return OpenVINOLinear(weight, bias, runtime.dtype)
-    return lambda x: torch.nn.functional.linear(x, weight, bias)
+
+def as_array(tensor: Any) -> Any:
+    """A tensor as an array of NumPy, which it may be already."""
+    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor

@@ -7,40 +7,16 @@ weights, adapters and ``peft`` fit either.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-FARTHEST = 128  # tokens apart, from which all distances are one to MPNet
-
-
-@dataclass(frozen=True, slots=True)
-class TransformerConfig:
-    """What ``config.json`` says of an encoder, by the names that it has there; bounds are in tokens."""
-
-    vocab_size: int
-    hidden_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    intermediate_size: int
-    layer_norm_eps: float
-    max_position_embeddings: int
-    pad_token_id: int
-    type_vocab_size: int = 0
-    relative_attention_num_buckets: int = 0
-
-    @classmethod
-    def read(cls, folder: Path) -> TransformerConfig:
-        """That of a folder with a ``config.json``."""
-        stored = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return cls(**{one.name: stored[one.name] for one in fields(cls) if one.name in stored})
+from encoders.transformer_config import TransformerConfig, distance_buckets, distances
 
 
 class Hidden(NamedTuple):
@@ -195,20 +171,13 @@ class Layers(nn.Module):
 
 def distance_bias(table: Tensor, tokens: int) -> Tensor:
     """(1, heads, tokens, tokens) from what each bucket of distances adds in each head, (buckets, heads)."""
-    places = torch.arange(tokens, device=table.device)
-    buckets = distance_buckets(places[None, :] - places[:, None], len(table))
-    return table[buckets].permute(2, 0, 1).contiguous()[None]
+    return table[_buckets(tokens, len(table), table.device)].permute(2, 0, 1).contiguous()[None]
 
 
-def distance_buckets(distances: Tensor, buckets: int) -> Tensor:
-    """The bucket of each distance: half are for either direction, and of each half the first half exact, the
-    rest growing as logarithms up to ``FARTHEST`` (Raffel et al. 2020, section 2.1)."""
-    half = buckets // 2
-    exact = half // 2
-    far = distances.abs()
-    growing = (far.clamp_min(1).float() / exact).log() / math.log(FARTHEST / exact) * (half - exact)
-    bucket = torch.where(far < exact, far, (exact + growing.long()).clamp_max(half - 1))
-    return bucket + half * (distances > 0)
+@lru_cache(maxsize=64)  # lengths, of which each takes up to a megabyte; a card would wait for each anew
+def _buckets(tokens: int, buckets: int, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # whoever asks first: others may train with it
+        return torch.from_numpy(distance_buckets(distances(tokens), buckets)).to(device)
 
 
 class Transformer(nn.Module):

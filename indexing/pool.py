@@ -123,11 +123,11 @@ class Pool:
 
 def _start(shared: Any, threads: int) -> None:
     """In a new worker: use its share of the threads, and leave ending to the parent."""
-    import torch
+    from encoders.device import use_threads
 
     global _shared
     _shared = shared
-    torch.set_num_threads(threads)
+    use_threads(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which tells the workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

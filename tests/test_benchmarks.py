@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +19,8 @@ from evaluation.predictions import Prediction
 from evaluation.run import answer_scores
 from service.cli import run
 from text.registry import UnknownName
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -109,3 +115,15 @@ def test_metrics_of_one_benchmark_are_counted_and_combined_by_their_records() ->
 def test_a_metric_that_there_is_not_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match=r"unknown metric 'rogue_l' \(did you mean 'rouge_l'\?\)"):
         metrics_named(["rogue_l"])
+
+
+@pytest.mark.processes
+def test_what_measures_a_card_runs_on_a_processor() -> None:
+    """It has to work the first time that there is one."""
+    arguments = ["--device", "cpu", "--rounds", "1", "--largest", "1", "--most", "2000"]
+    around = {**os.environ, "STORYQA_SIZE": "small"}
+    command = [sys.executable, "-m", "benchmarks.gpu", *arguments]
+    done = subprocess.run(command, env=around, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if re.match(r"\| [\d,]+ \|", line)]
+    assert [len(row.split("|")) - 2 for row in rows] == [7, 2, 3]

@@ -16,8 +16,9 @@ from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from encoders.errors import ModelError
 from encoders.transformer import Transformer
 from encoders.windows import Window, Windower
-from readers.default.decoder_weights import WEIGHTS, decoder_of, decoder_tensors, shipped_decoder
-from readers.default.pointer_generator import WIDTH
+from readers.default.decoder_weights import WEIGHTS, decoder_tensors, shipped_decoder
+from readers.default.decoding import WIDTH
+from readers.default.torch_decoding import decoder_of
 from training.bridging import fit_bridge
 from training.export import save_weights
 from training.frozen_states import FrozenStates
@@ -31,7 +32,7 @@ class Wider(FrozenStates):
 
     def __init__(self, encoder: CrossEncoder, mixed: torch.Tensor) -> None:
         assert isinstance(encoder.backbone, Transformer)
-        super().__init__(encoder.backbone, MINILM, encoder.device)
+        super().__init__(encoder.backbone, MINILM, encoder.runtime.torch_device)
         self._mixed = mixed
 
     def __call__(self, windows: Sequence[Window]) -> torch.Tensor:
@@ -49,7 +50,9 @@ def test_what_is_a_linear_function_of_the_small_states_is_undone() -> None:
     [[window, *_]] = cut([("Who was asleep?", folktales.GOOSE[:1])])
     [known] = encoder.read_windows([window])
     found = states([window])[0] @ weight.T + bias
-    error = (found - known.states.float()).norm() / known.states.float().norm()
+    error = (found - torch.as_tensor(known.states).float()).norm() / torch.as_tensor(
+        known.states
+    ).float().norm()
     assert error < 0.2  # of the questions and passages it was fitted on there were few
 
 

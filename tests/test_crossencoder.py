@@ -76,7 +76,7 @@ def test_scores_are_linear_in_the_states_of_the_model_with_its_own_weights(
             ).last_hidden_state[0]
         scores = hidden @ tensors["head.weight"].float().T + tensors["head.bias"].float()
         inside = slice(window.first, window.first + len(window.offsets))
-        torch.testing.assert_close(read.states.float(), hidden, atol=close, rtol=2e-2)
+        torch.testing.assert_close(torch.as_tensor(read.states).float(), hidden, atol=close, rtol=2e-2)
         assert read.start == pytest.approx(scores[inside, 0].numpy(), abs=close)
         assert read.end == pytest.approx(scores[inside, 1].numpy(), abs=close)
         assert read.relevance == pytest.approx(scores[0, 2].item(), abs=close)

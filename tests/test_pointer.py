@@ -12,17 +12,11 @@ from hypothesis import strategies as st
 
 from encoders.backbone import base_tensors, load_tokenizer
 from encoders.cross_encoder import CrossEncoder, load_crossencoder
-from readers.default.beam_search import LENGTH_PENALTY, beam_search, distribution
+from readers.default.beam_search import LENGTH_PENALTY
+from readers.default.decoding import LONGEST, WIDTH, answer_tokens
 from readers.default.generate import GenerateReader, chosen_windows
-from readers.default.pointer_generator import (
-    LONGEST,
-    WIDTH,
-    Memory,
-    Past,
-    PointerDecoder,
-    Step,
-    answer_tokens,
-)
+from readers.default.pointer_generator import Memory, Past, PointerDecoder, Step
+from readers.default.torch_decoding import TorchDecoding, distribution
 from readers.default.wording import Continuations, Wording
 from readers.reading import Reading
 
@@ -45,7 +39,7 @@ def decoder() -> PointerDecoder:
 
 @pytest.fixture(scope="module")
 def reader(encoder: CrossEncoder, decoder: PointerDecoder) -> GenerateReader:
-    return GenerateReader(encoder, decoder)
+    return GenerateReader(encoder, TorchDecoding(decoder, torch.device("cpu")))
 
 
 def _memory(decoder: PointerDecoder, readings: int, length: int) -> Memory:
@@ -156,7 +150,7 @@ def test_beams_wide_enough_find_the_best_answers_of_all() -> None:
         torch.zeros_like(memory.ids), memory.mask, memory.copied, memory.keys, memory.values, memory.pointed
     )
     wording = Wording([], Continuations(frozenset(), torch.zeros(4, dtype=torch.bool)))
-    found = beam_search(babbler, memory, torch.zeros(4, WIDTH), [wording] * 2, begin, end, beams=8)
+    found = TorchDecoding(babbler, torch.device("cpu")).search(memory, [wording] * 2, begin, end, beams=8)
     table = _Babbler.TABLE
     everything = {}
     for length in range(1, 9):
@@ -191,20 +185,22 @@ def test_copied_neighbours_are_given_as_they_stand_in_the_passage(reader: Genera
     assert reader._text(reading, windows, places, said) == "to hide it."
 
 
-def test_a_ranking_is_the_log_probability_of_the_tokens(reader: GenerateReader) -> None:
+def test_a_ranking_is_the_log_probability_of_the_tokens(
+    reader: GenerateReader, decoder: PointerDecoder
+) -> None:
     reading = Reading("Where did she hide it?", PASSAGES)
     texts = ["in a hollow oak", "zebra"]
     scores = reader.rank(reading, texts)
     windows = chosen_windows(*reader.prepare([reading]))
+    memory = reader._decoding.read([reader._as_read(windows)])
     with torch.inference_mode():
-        memory = reader._memory([windows])
         for text, score in zip(texts, scores, strict=True):
             target = answer_tokens(text)
             words = base_tensors()["embeddings.word_embeddings.weight"]
             chances = []
             for n, token in enumerate(target):
                 prefix = torch.tensor([[101, *target[:n]]])
-                chances.append(distribution(reader._decoder(prefix, memory, words), memory.ids)[0, token])
+                chances.append(distribution(decoder(prefix, memory, words), memory.ids)[0, token])
             by_hand = torch.stack(chances).log().mean().item()
             assert score == pytest.approx(by_hand, abs=1e-3)
 

@@ -9,22 +9,31 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+import shelf
 import tiny_models
 import torch
 
-from encoders.backbone import load_backbone
+from encoders.backbone import load_backbone, load_tokenizer
+from encoders.device import may_have_gpu, threads, use_threads
 from encoders.errors import ModelError
-from encoders.runtime import OPENVINO, TORCH, VARIABLE, Runtime, pick_runtime, running
-from encoders.transformer import Transformer, TransformerConfig
-from readers.default.decoder_weights import words_of
-from readers.default.pointer_generator import WIDTH, PointerDecoder
+from encoders.runtime import OPENVINO, TORCH, VARIABLE, Runtime, pick_runtime
+from encoders.transformer import Transformer
+from encoders.transformer_config import TransformerConfig
+from indexing.store import IndexStore
+from readers.default.beam_search import Written
+from readers.default.decoding import WIDTH, Decoding, Read, Said
+from readers.default.pointer_generator import PointerDecoder
+from readers.default.torch_decoding import TorchDecoding
+from readers.default.wording import Continuations, Wording
 
-FP32 = Runtime(OPENVINO, torch.device("cpu"), torch.float32)
+FP32 = Runtime(OPENVINO, "cpu", "fp32")
 ROOT = Path(__file__).parents[1]
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is not installed")
 
@@ -59,57 +68,125 @@ def _batch(model: Transformer, lengths: tuple[int, ...]) -> dict[str, torch.Tens
     return batch
 
 
+def _running(model: Transformer) -> Callable[[dict[str, torch.Tensor]], torch.Tensor]:
+    """The model in OpenVINO, in fp32, which the tests hold the processor to."""
+    from encoders.openvino_layers import OpenVINOTransformer
+
+    arrays = {name: one.detach().numpy() for name, one in model.named_parameters()}
+    layers = OpenVINOTransformer(arrays, model.config, "fp32", int8=False)
+
+    def run(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        given = {name: one.numpy() for name, one in batch.items()}
+        return torch.from_numpy(layers(**given).last_hidden_state)
+
+    return run
+
+
 @needs_openvino
 @pytest.mark.parametrize("lengths", [(1,), (40,), (33, 33), (64, 9, 1)])
 def test_states_in_openvino_are_those_of_torch(model: Transformer, lengths: tuple[int, ...]) -> None:
     batch = _batch(model, lengths)
     real = batch.get("attention_mask", torch.ones_like(batch["input_ids"]))[..., None]
-    found, wanted = (layers(**batch).last_hidden_state * real for layers in (running(model, FP32), model))
+    found, wanted = _running(model)(batch) * real, model(**batch).last_hidden_state * real
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
 
 
 @needs_openvino
 def test_threads_share_a_model_and_what_it_said_stays_as_it_was(model: Transformer) -> None:
-    layers = running(model, FP32)
+    run = _running(model)
     batches = [_batch(model, (n, 2 * n)) for n in range(3, 11)]
-    alone = [layers(**batch).last_hidden_state for batch in batches]
+    alone = [run(batch) for batch in batches]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda batch: layers(**batch).last_hidden_state, batches * 4))
+        together = list(pool.map(run, batches * 4))
     for found, wanted in zip(together, alone * 4, strict=True):
         torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-6)
 
 
 @needs_openvino
-def test_the_decoder_in_openvino_says_what_it_says_in_torch() -> None:
+@pytest.mark.parametrize("states", [WIDTH, 2 * WIDTH])
+def test_the_decoder_in_openvino_writes_and_says_what_it_does_in_torch(states: int) -> None:
+    from readers.default.openvino_decoding import OpenVINODecoding
+
     torch.manual_seed(3)
-    decoder, words = PointerDecoder.from_backbone().eval(), words_of(torch.device("cpu"))
-    states, ids = torch.randn(2, 30, WIDTH), torch.randint(1000, 5000, (2, 30))
-    mask = (torch.arange(30) < torch.tensor([[30], [21]])).expand(2, -1)
-    tokens = torch.randint(1000, 5000, (6, 4))
+    decoder = PointerDecoder.from_backbone(states=states).eval()
+    arrays = {name: one.detach().numpy() for name, one in decoder.state_dict().items()}
+    decodings: list[Decoding] = [
+        TorchDecoding(decoder, torch.device("cpu")),
+        OpenVINODecoding(arrays, "fp32"),
+    ]
+    rng = np.random.default_rng(3)
+    readings = [
+        Read(
+            [rng.standard_normal((n, states)).astype(np.float16) for n in windows],
+            rng.integers(1000, 5000, sum(windows)).tolist(),
+            (rng.random(sum(windows)) < 0.8).tolist(),
+        )
+        for windows in [(12, 18), (9,), (5, 5, 11)]
+    ]
+    answers = [[2000, 2001, 102], readings[2].ids[:5]]
+    found: list[tuple[list[list[Written]], list[Said]]] = []
+    for decoding in decodings:
+        memory = decoding.read(readings)
+        continuations = Continuations.of(load_tokenizer(), decoding.mask)
+        wording = [Wording(one.ids, continuations) for one in readings]
+        found.append((decoding.search(memory, wording, 101, 102, 4), decoding.say(memory, 2, 101, answers)))
+    (wanted, said), (others, also) = found
+    for one, other in zip(wanted, others, strict=True):
+        assert [written.tokens for written in other] == [written.tokens for written in one]
+        assert [written.score for written in other] == pytest.approx([w.score for w in one], abs=1e-3)
+    for a, b in zip(said, also, strict=True):
+        for part in ("attention", "log_copies", "log_probability"):
+            np.testing.assert_allclose(getattr(b, part), getattr(a, part), atol=1e-4, rtol=1e-3)
 
-    def said() -> list[torch.Tensor]:
-        with torch.inference_mode():
-            step = decoder(tokens, decoder.memory(states, ids, mask, mask), words)
-        return [step.log_vocabulary, step.attention, step.log_generates, step.log_copies]
 
-    wanted = said()
-    decoder.run_in(FP32, words)
-    for one, other in zip(said(), wanted, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+def test_models_compute_in_as_many_threads_as_they_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("encoders.device._own_threads", None)
+    before = torch.get_num_threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert threads() == 3
+    for unset in ("", "0", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", unset)
+        assert 1 <= threads() <= len(os.sched_getaffinity(0))
+    use_threads(2)
+    try:
+        assert (threads(), torch.get_num_threads(), os.environ["OMP_NUM_THREADS"]) == (2, 2, "2")
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_where_torch_has_a_card_it_could_have_been_told_without_torch() -> None:
+    assert may_have_gpu() or not torch.cuda.is_available()
 
 
 @needs_openvino
 @pytest.mark.processes
 def test_openvino_is_imported_without_what_reports_to_its_makers() -> None:
     code = (
-        "import json, sys; from encoders.runtime import *; from encoders.backbone import load_backbone; "
-        "running(load_backbone(), pick_runtime()); print(json.dumps([str(pick_runtime()), *sys.modules]))"
+        "import json, sys; from encoders.runtime import *; from encoders.backbone import MINILM; "
+        "run_backbone(MINILM, {}, pick_runtime()); print(json.dumps([str(pick_runtime()), *sys.modules]))"
     )
     around = {**_unlimited(), VARIABLE: OPENVINO}
     done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, cwd=ROOT)
     picked, *modules = json.loads(done.stdout)
     assert picked.startswith("openvino ")
     assert not [name for name in modules if "telemetry" in name]
+    assert "torch" not in modules
+
+
+@needs_openvino
+@pytest.mark.processes
+@pytest.mark.parametrize("asked", [["ask", *shelf.QUESTIONS[0]], ["search", *shelf.QUESTIONS[0]]])
+def test_a_question_is_answered_without_torch(shelf_store: IndexStore, asked: list[str]) -> None:
+    code = (
+        f"import json, sys\nfrom service.cli import run\n"
+        f"code = run({[*asked, '--store', str(shelf_store.root), '--json']!r})\n"
+        "heavy = {'torch', 'transformers', 'sklearn'} & sys.modules.keys()\n"
+        "print(json.dumps([code, *heavy]), file=sys.stderr)"
+    )
+    around = {**_unlimited(), VARIABLE: OPENVINO, "STORYQA_SIZE": "small"}
+    done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, cwd=ROOT)
+    assert json.loads(done.stderr.splitlines()[-1]) == [0], done.stderr
+    assert json.loads(done.stdout)
 
 
 def _unlimited() -> dict[str, str]:

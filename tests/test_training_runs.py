@@ -215,7 +215,10 @@ def test_an_adapter_in_its_file_is_the_model_that_was_trained(corpus: Corpus, tm
     with torch.inference_mode():
         trained = task.backbone.model(input_ids=ids, token_type_ids=torch.tensor([window.types]))
     torch.testing.assert_close(
-        encoder.read_windows([window])[0].states.float(), trained.last_hidden_state[0], atol=2e-2, rtol=2e-2
+        torch.as_tensor(encoder.read_windows([window])[0].states).float(),
+        trained.last_hidden_state[0],
+        atol=2e-2,
+        rtol=2e-2,
     )
 
 

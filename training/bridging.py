@@ -37,7 +37,7 @@ def fit_bridge(
             ours, others = _same_places(large, window)
             known = row[ours].double().cpu()
             known = torch.cat([known, torch.ones(len(known), 1, dtype=torch.double)], 1)
-            wanted = its.states[others].double().cpu()
+            wanted = torch.as_tensor(its.states[others]).double().cpu()
             gram = known.T @ known if gram is None else gram + known.T @ known
             right = known.T @ wanted if right is None else right + known.T @ wanted
     if gram is None or right is None:

@@ -78,7 +78,7 @@ class Teacher:
 
     def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
         """What its encoder says, in the numbers in which it answers, whatever the student learns in."""
-        with torch.autocast(self._encoder.device.type, enabled=False):
+        with torch.autocast(self._encoder.runtime.device, enabled=False):
             return self._encoder.read_windows([self._translated(window) for window in windows])
 
     def _key(self, window: Window) -> bytes:

@@ -79,7 +79,10 @@ def reading_scores(
     span = SpanReader(encoder)
     readers: dict[str, SpanReader | GenerateReader] = {"span": span}
     if decoder is not None:
-        readers["generate"] = GenerateReader(encoder, decoder)
+        from readers.default.torch_decoding import TorchDecoding
+
+        decoding = TorchDecoding(decoder, encoder.runtime.torch_device)
+        readers["generate"] = GenerateReader(encoder, decoding)
     found: dict[str, float] = {}
     tales = _sample([document for document in held_out if document.kind == FAIRYTALES], SECTIONS)
     summaries = _sample([document for document in held_out if document.kind == SUMMARIES], WHOLE)

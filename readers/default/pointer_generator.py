@@ -9,22 +9,11 @@ import torch
 from torch.nn import Dropout, Embedding, LayerNorm, Linear, Module, ModuleList, Parameter
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from encoders.backbone import MINILM, base_tensors, load_tokenizer
-from encoders.runtime import LinearMap, Runtime, running_linear
+from encoders.backbone import base_tensors
+from readers.default.decoding import HEADS, INNER, LONGEST, WIDTH
 
-WIDTH = MINILM.width
-HEADS = 12
-INNER = 1536
-LONGEST = 40  # tokens of an answer, its end included
 DROPOUT = 0.1  # in training: Vaswani et al. 2017, section 5.4
 _INITIAL_LAYERS = (3, 5)  # the backbone's layers that each layer of the decoder begins as
-
-
-def answer_tokens(text: str) -> list[int]:
-    """The tokens of a text as an answer: at most ``LONGEST``, the last of them the end."""
-    # What stands before an answer begins is [CLS]: it is no token of it, the [SEP] at the end is.
-    ids: list[int] = load_tokenizer().encode(text).ids[1:]
-    return [*ids[:-1][: LONGEST - 1], ids[-1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +31,18 @@ class Memory:
     keys: tuple[torch.Tensor, ...]
     values: tuple[torch.Tensor, ...]
     pointed: torch.Tensor  # (readings, memory, width): the keys of the copy attention
+
+    def row(self, row: int) -> Memory:
+        """That of one reading, without padding."""
+        rows, length = slice(row, row + 1), int(self.mask[row].sum())
+        return Memory(
+            self.ids[rows, :length],
+            self.mask[rows, :length],
+            self.copied[rows, :length],
+            tuple(key[rows, :, :length] for key in self.keys),
+            tuple(value[rows, :, :length] for value in self.values),
+            self.pointed[rows, :length],
+        )
 
 
 class Past:
@@ -128,8 +129,6 @@ class PointerDecoder(Module):
         self.point_query = Linear(WIDTH, WIDTH)
         self.point_key = Linear(WIDTH, WIDTH)
         self.switch = Linear(3 * WIDTH, 1)
-        self._map_memory: LinearMap | None = None
-        self._score_words: LinearMap | None = None
 
     @classmethod
     def from_backbone(cls, copies: bool = True, states: int = WIDTH) -> PointerDecoder:
@@ -165,28 +164,10 @@ class PointerDecoder(Module):
         """The keys and values of ``states`` (readings, memory, width), computed once per reading."""
         if self.narrow is not None:
             states = self.narrow(states)
-        if self._map_memory is None:
-            mapped = [linear(states) for linear in self._over_memory()]
-        else:
-            mapped = list(torch.split(self._map_memory(states), WIDTH, 2))
-        *pairs, pointed = mapped
-        heads = [split_heads(part) for part in pairs]
-        return Memory(ids, mask, copied & mask, tuple(heads[::2]), tuple(heads[1::2]), pointed)
-
-    def _over_memory(self) -> list[Linear]:
-        """What maps the memory: each layer's to keys and to values, and that to what copying looks at."""
         across = [layer.across for layer in self.stack()]
-        return [*(linear for one in across for linear in (one.key, one.value)), self.point_key]
-
-    def run_in(self, runtime: Runtime, words: torch.Tensor) -> None:
-        """Have the largest maps run in a runtime; the decoder is of fp32 and trained no more.
-
-        They are those over the whole memory, and that to all ``words``, the embeddings.
-        """
-        maps = self._over_memory()
-        weight, bias = (torch.cat([getattr(one, name) for one in maps]) for name in ("weight", "bias"))
-        self._map_memory = running_linear(weight, bias, runtime)
-        self._score_words = running_linear(words, self.bias, runtime)
+        keys = tuple(split_heads(one.key(states)) for one in across)
+        values = tuple(split_heads(one.value(states)) for one in across)
+        return Memory(ids, mask, copied & mask, keys, values, self.point_key(states))
 
     def forward(
         self, tokens: torch.Tensor, memory: Memory, words: torch.Tensor, past: Past | None = None
@@ -216,7 +197,7 @@ class PointerDecoder(Module):
         if not self.copies:
             switch = torch.full_like(switch, 30.0)
         last = self.transform_norm(gelu(self.transform(hidden)))
-        logits = last @ words.T + self.bias if self._score_words is None else self._score_words(last)
+        logits = last @ words.T + self.bias
         return Step(
             logits.float().log_softmax(2),
             attention.view(*tokens.shape, -1),

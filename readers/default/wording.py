@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continuations:
-    """The tokens that go on with the word of the one before: their ids, and as a mask (vocabulary,)."""
+    """The tokens that go on with the word of the one before: their ids, and as a mask (vocabulary,).
+
+    The mask is an array or a tensor, as the decoder's probabilities are.
+    """
 
     ids: frozenset[int]
-    mask: torch.Tensor
+    mask: Any
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, device: torch.device) -> Continuations:
-        """Those of a WordPiece tokenizer."""
+    def of(cls, tokenizer: Tokenizer, as_mask: Callable[[NDArray[np.bool_]], Any]) -> Continuations:
+        """Those of a WordPiece tokenizer; ``as_mask`` makes of an array what the decoder's runtime has."""
         vocabulary = tokenizer.get_vocab()
         ids = frozenset(id for piece, id in vocabulary.items() if piece.startswith("##"))
-        mask = torch.zeros(len(vocabulary), dtype=torch.bool)
+        mask = np.zeros(len(vocabulary), dtype=np.bool_)
         mask[list(ids)] = True
-        return cls(ids, mask.to(device))
+        return cls(ids, as_mask(mask))
 
 
 class Wording:
@@ -58,19 +62,22 @@ class Wording:
         if len(word) > 1:
             self._following[tuple(word)].add(None)
 
-    def forbid(self, written: Sequence[int], log_p: torch.Tensor) -> None:
-        """Set what may not follow ``written`` to minus infinity in ``log_p`` (vocabulary,)."""
+    def forbid(self, written: Sequence[int], log_p: Any) -> None:
+        """Set what may not follow ``written`` to minus infinity in ``log_p`` (vocabulary,).
+
+        That is an array or a tensor, as the mask of the continuations is.
+        """
         following = self._following.get(self._last_word(written), set())
         pieces = [token for token in following if token is not None]
-        kept = log_p[pieces].clone()
+        kept = log_p[pieces]  # a copy
         if written and written[-1] in self._continuations.ids and None not in following:
-            log_p.fill_(-torch.inf)
+            log_p[:] = -np.inf
         else:
-            log_p.masked_fill_(self._continuations.mask, -torch.inf)
+            log_p[self._continuations.mask] = -np.inf
             if written:
                 last = written[-1]
                 said = [b for a, b in pairwise(written) if a == last]
-                log_p[[last, *said]] = -torch.inf
+                log_p[[last, *said]] = -np.inf
         log_p[pieces] = kept  # a word that is read may have the same piece twice
 
     def _last_word(self, written: Sequence[int]) -> tuple[int, ...]:

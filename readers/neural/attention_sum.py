@@ -16,7 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import Dropout, Linear, LSTMCell, Module
 
-from readers.default.beam_search import Written, grow, likeliest
+from readers.default.beam_search import Written, likeliest
+from readers.default.torch_decoding import grow
 from readers.neural.example import Example, encode_answer
 from readers.neural.layers import MASKED, BiLstm, WordEmbedding, final_states, pad_sequences, sequence_mask
 from readers.neural.reader import NeuralReader
@@ -187,7 +188,7 @@ def encode_documents(model: AttentionSum, batch: Sequence[TypedContext], device:
 
 
 class _Beams:
-    """Beams of the model, see ``readers.default.beam_search.Growing``."""
+    """Beams of the model, see ``readers.default.torch_decoding.Growing``."""
 
     def __init__(self, model: AttentionSum, document: Document, batch: Sequence[TypedContext]) -> None:
         self._model, self._document = model, document

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch.nn import GRU, Dropout, Linear, Module
 
-from readers.default.beam_search import Written, grow, likeliest
+from readers.default.beam_search import Written, likeliest
+from readers.default.torch_decoding import grow
 from readers.neural.entities import MARKERS
 from readers.neural.layers import WordEmbedding, pad_sequences
 from readers.neural.property_example import PropertyExample
@@ -62,7 +63,7 @@ def _at(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
 
 
 class _Beams:
-    """Beams of the model, see ``readers.default.beam_search.Growing``."""
+    """Beams of the model, see ``readers.default.torch_decoding.Growing``."""
 
     def __init__(self, net: CharSeq2Seq, h: torch.Tensor) -> None:
         self._net, self._h = net, h.repeat_interleave(BEAMS, 1)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch.nn import GRU, Dropout, Linear, Module, Parameter
 
-from readers.default.beam_search import Written, grow, likeliest
+from readers.default.beam_search import Written, likeliest
+from readers.default.torch_decoding import grow
 from readers.neural.entities import MARKERS
 from readers.neural.layers import (
     MASKED,
@@ -119,7 +120,7 @@ class PropertySeq2Seq(Module):
 
 
 class _Beams:
-    """Beams of the model, see ``readers.default.beam_search.Growing``."""
+    """Beams of the model, see ``readers.default.torch_decoding.Growing``."""
 
     def __init__(self, net: PropertySeq2Seq, memory: Memory, forbidden: torch.Tensor) -> None:
         self._net, self._memory = net, memory.repeated(BEAMS)

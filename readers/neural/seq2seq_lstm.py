@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch.nn import LSTM, Dropout, Linear, Module, Parameter
 
-from readers.default.beam_search import Written, grow, likeliest
+from readers.default.beam_search import Written, likeliest
+from readers.default.torch_decoding import grow
 from readers.neural.entities import MARKERS
 from readers.neural.example import Example, encode_answer
 from readers.neural.layers import BiLstm, WordEmbedding, final_states, pad_sequences
@@ -62,7 +63,7 @@ class Seq2SeqLstm(Module):
 
 
 class _Beams:
-    """Beams of the model, see ``readers.default.beam_search.Growing``.
+    """Beams of the model, see ``readers.default.torch_decoding.Growing``.
 
     The words ``forbidden`` (questions, words) are never written.
     """

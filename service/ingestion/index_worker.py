@@ -96,10 +96,10 @@ def work(jobs: JobQueue, store: Store, idle_s: float, owner: str = "") -> None:
 
 def _lower_priority() -> None:
     """Whoever waits for an answer goes first, and half of the processor stays theirs."""
-    import torch
+    from encoders.device import threads, use_threads
 
     os.nice(_NICENESS)
-    torch.set_num_threads(max(1, torch.get_num_threads() // 2))
+    use_threads(max(1, threads() // 2))
 
 
 def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:

@@ -21,8 +21,9 @@ from encoders.device import pick_device
 from encoders.errors import ModelError
 from encoders.windows import Windower
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
-from readers.default.decoder_weights import decoder_tensors, shipped_decoder, word_ids, words_of
+from readers.default.decoder_weights import decoder_tensors, shipped_decoder, word_ids
 from readers.default.pointer_generator import PointerDecoder
+from readers.default.torch_decoding import words_of
 from training.adaptation import TrainableBackbone
 from training.bridging import QUESTIONS, fit_bridge
 from training.context_sampling import Example, Sampling, sample_example, sample_unlabelled

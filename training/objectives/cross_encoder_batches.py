@@ -10,7 +10,7 @@ import torch
 
 from encoders.device import sent
 from encoders.windows import Window
-from readers.default.pointer_generator import answer_tokens
+from readers.default.decoding import answer_tokens
 from training.context_sampling import Example
 from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
