@@ -144,9 +144,9 @@ class CrossEncoder:
 class Inputs:
     """A batch of windows: token ids and, as far as they are needed, segment types and attention mask.
 
-    They are arrays of NumPy, or torch's tensors once they are on a device. All have the
-    shape (windows, tokens). There is no mask where nothing is padded: attention then takes its fastest path.
-    There are no types for a model that has none.
+    They are arrays of NumPy, or torch's tensors once they are on a device. All have the shape
+    (windows, tokens). There is no mask where nothing is padded: attention then takes its fastest path. There
+    are no types for a model that has none.
     """
 
     ids: Any

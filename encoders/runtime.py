@@ -13,7 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from encoders.adapters import NUMPY, overlay
+from encoders.adapters import NUMPY, fp32, overlay
 from encoders.adapters import TORCH as TENSORS
 from encoders.backbone import (
     Backbone,
@@ -124,7 +124,7 @@ def run_backbone(backbone: Backbone, trained: Mapping[str, Any], runtime: Runtim
         from encoders.openvino_layers import OpenVINOTransformer
 
         base = base_arrays(backbone)
-        changed = overlay({name: as_array(one) for name, one in trained.items()}, base)
+        changed = overlay({name: as_array(fp32(one)) for name, one in trained.items()}, base)
         check_overlay(changed, base, backbone)
         config = TransformerConfig.read(backbone_folder(backbone))
         return OpenVINOTransformer({**base, **changed}, config, runtime.floats, runtime.int8)
@@ -135,5 +135,5 @@ def run_backbone(backbone: Backbone, trained: Mapping[str, Any], runtime: Runtim
 
 
 def as_array(tensor: Any) -> Any:
-    """A tensor as an array of NumPy, which it may be already."""
+    """A tensor, not of bf16, as an array of NumPy, which it may be already."""
     return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor
