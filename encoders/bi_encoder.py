@@ -26,7 +26,8 @@ PLAIN = {MINILM.name: MINILM.name, LARGE: MPNET.name}  # backbones that read pas
 NAMES = (STORY, *PLAIN)
 WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
-BATCH_TOKENS = {"cpu": 2048, "cuda": 4096}  # a larger batch leaves the caches of a CPU
+# Why so: ``encoders.cross_encoder``.
+BATCH_TOKENS = {OPENVINO: 512, "cpu": 2048, "cuda": 4096}
 # What the int8 layers size their inputs by: prose, speech, names, a question and numbers.
 TYPICAL = (
     'Long after the lamps were out, the ferryman\'s daughter rowed back for her brother. "Who calls?" she '
@@ -73,12 +74,13 @@ class TransformerEncoder:
         """See ``Encoder.encode``; batches hold texts of about one length, so little padding is read."""
         import numpy as np
 
+        multiple = self._runtime.multiple
         pool = pool_arrays if self._runtime.name == OPENVINO else self._pool_tensors
         vectors = np.zeros((len(texts), self.width), dtype=np.float32)
         ids = [self._cut(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
         done = 0
-        for batch in batches([len(i) for i in ids], BATCH_TOKENS[self._runtime.device]):
-            longest = max(len(ids[i]) for i in batch)
+        for batch in batches([len(i) for i in ids], BATCH_TOKENS[self._runtime.batched_as]):
+            longest = -(-max(len(ids[i]) for i in batch) // multiple) * multiple
             inputs, mask = (np.zeros((len(batch), longest), dtype=np.int64) for _ in range(2))
             for row, i in enumerate(batch):
                 inputs[row, : len(ids[i])] = ids[i]

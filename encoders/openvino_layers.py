@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,8 +78,8 @@ class OpenVINOTransformer:
             mask[:, 0, 0][attention_mask == 0] = HIDDEN
         given.append(mask)
         if self._distances is not None:
-            buckets = distance_buckets(distances(input_ids.shape[1]), len(self._distances))
-            given.append(np.ascontiguousarray(self._distances[buckets].transpose(2, 0, 1))[None])
+            buckets = _buckets(input_ids.shape[1], len(self._distances))
+            given.append(np.take(self._distances.T, buckets, axis=1)[None])
         return States(*self._layers(*given))
 
     def _embedded(self, ids: NDArray[np.int64], types: NDArray[np.int64] | None) -> Array:
@@ -96,6 +97,11 @@ class OpenVINOTransformer:
         found *= table["LayerNorm.weight"]
         found += table["LayerNorm.bias"]
         return found
+
+
+@lru_cache(maxsize=64)  # lengths
+def _buckets(tokens: int, buckets: int) -> NDArray[np.int16]:
+    return distance_buckets(distances(tokens), buckets).astype(np.int16)
 
 
 class Compiled:

@@ -62,6 +62,16 @@ class Runtime:
         """What its weights are loaded for: ``TORCH`` or ``NUMPY`` of ``encoders.adapters``."""
         return NUMPY if self.name == OPENVINO else TENSORS
 
+    @property
+    def batched_as(self) -> str:
+        """What batches are sized by: ``OPENVINO``, or torch's device."""
+        return OPENVINO if self.name == OPENVINO else self.device
+
+    @property
+    def multiple(self) -> int:
+        """To what multiple of tokens batches are padded: OpenVINO prepares for every length that is new."""
+        return 8 if self.name == OPENVINO else 1
+
     @cached_property
     def torch_device(self) -> torch.device:
         """The device as torch has it."""

@@ -9,29 +9,35 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import shelf
 import tiny_models
 import torch
+from numpy.typing import NDArray
 
+from encoders import bi_encoder, cross_encoder
 from encoders.backbone import load_backbone, load_tokenizer
+from encoders.cross_encoder import EncodedWindow
 from encoders.device import may_have_gpu, threads, use_threads
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO, TORCH, VARIABLE, Runtime, pick_runtime
 from encoders.transformer import Transformer
 from encoders.transformer_config import TransformerConfig
 from indexing.store import IndexStore
+from readers import open_reader
 from readers.default.beam_search import Written
 from readers.default.decoding import WIDTH, Decoding, Read, Said
 from readers.default.pointer_generator import PointerDecoder
 from readers.default.torch_decoding import TorchDecoding
 from readers.default.wording import Continuations, Wording
+from readers.reading import Reading
 
 FP32 = Runtime(OPENVINO, "cpu", "fp32")
 ROOT = Path(__file__).parents[1]
@@ -222,3 +228,59 @@ def test_an_unknown_runtime_is_said_with_those_there_are(monkeypatch: pytest.Mon
     monkeypatch.setenv(VARIABLE, "onnx")
     with pytest.raises(ModelError, match="STORYQA_RUNTIME is 'onnx'; wanted torch or openvino"):
         pick_runtime()
+
+
+@pytest.fixture
+def in_both(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], Any]], tuple[Any, Any]]]:
+    """What is said in torch and in OpenVINO, both in fp32, by models loaded anew."""
+
+    def forget() -> None:
+        for cached in (cross_encoder._load, bi_encoder.load_encoder):
+            cached.cache_clear()
+
+    def run(say: Callable[[], Any]) -> tuple[Any, Any]:
+        said = []
+        for name in (TORCH, OPENVINO):
+            monkeypatch.setenv(VARIABLE, name)
+            forget()
+            said.append(say())
+        return said[0], said[1]
+
+    yield run
+    forget()
+
+
+LENGTHS = (1, 3, 40, 41, 90, 230)  # words
+
+
+@needs_openvino
+def test_windows_and_vectors_in_openvino_are_those_of_torch(in_both: Any) -> None:
+    words = " ".join(shelf.LANTERN.split()).split()
+    texts = [" ".join(words[:count]) for count in LENGTHS]
+
+    def say() -> tuple[list[EncodedWindow], NDArray[np.float32]]:
+        encoded = cross_encoder.load_crossencoder().encode([("Who lit the lamp?", texts)])
+        windows = [window for [*passages] in encoded for one in passages for window in one.windows]
+        return windows, bi_encoder.load_encoder().encode(texts)
+
+    (windows, vectors), (others, also) = in_both(say)
+    for one, other in zip(windows, others, strict=True):
+        for part in ("start", "end", "relevance"):
+            np.testing.assert_allclose(getattr(other, part), getattr(one, part), atol=2e-3)
+        assert isinstance(other.states, np.ndarray)
+        np.testing.assert_allclose(other.states, torch.as_tensor(one.states).numpy(), atol=1e-2)
+    assert (also * vectors).sum(1).min() > 0.97  # for torch encodes in int8 on some processors
+
+
+@needs_openvino
+@pytest.mark.parametrize("name", ["auto", "generate", "span"])
+def test_a_reader_in_openvino_answers_as_it_does_in_torch(in_both: Any, name: str) -> None:
+    readings = [
+        Reading(question, tuple(part for part in shelf.LANTERN.split("\n\n") if part.strip()))
+        for _, question in shelf.QUESTIONS
+    ]
+    answers, others = in_both(lambda: open_reader(name).read(readings, 3))
+    for one, other in zip(answers, others, strict=True):
+        assert [answer.text for answer in other] == [answer.text for answer in one]
+        assert [a.confidence for a in other] == pytest.approx([a.confidence for a in one], abs=2e-3)
+        assert [a.support for a in other] == [a.support for a in one]
