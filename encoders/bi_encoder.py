@@ -27,7 +27,7 @@ NAMES = (STORY, *PLAIN)
 WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
 # Why so: ``encoders.cross_encoder``.
-BATCH_TOKENS = {OPENVINO: 512, "cpu": 2048, "cuda": 4096}
+BATCH_TOKENS = {OPENVINO: 768, "cpu": 2048, "cuda": 4096}
 # What the int8 layers size their inputs by: prose, speech, names, a question and numbers.
 TYPICAL = (
     'Long after the lamps were out, the ferryman\'s daughter rowed back for her brother. "Who calls?" she '

@@ -32,15 +32,15 @@ function useKey(text) {
 const address = (path) => new URL(path, document.baseURI);
 const authorization = () => (key === null ? {} : { Authorization: `Bearer ${key}` });
 
-/** The problem in an answer's text, which is no problem document where a proxy in between has answered. */
-function problemIn(status, text) {
+/** The problem in the answer to a call with the key `used`; no problem document where a proxy has answered. */
+function problemIn(status, text, used) {
   let content = null;
   try {
     content = JSON.parse(text);
   } catch {
     // Then the status has to do.
   }
-  return problemOf(status, content, key !== null);
+  return problemOf(status, content, used !== null);
 }
 
 const pause = (seconds, signal) =>
@@ -59,6 +59,7 @@ const pause = (seconds, signal) =>
 async function send(path, { method = "GET", json, signal, accept = "application/json", onWait } = {}) {
   for (let tried = 1; ; tried += 1) {
     const headers = { Accept: accept, ...authorization() };
+    const used = key;
     if (json !== undefined) headers["Content-Type"] = "application/json";
     let response;
     try {
@@ -68,8 +69,10 @@ async function send(path, { method = "GET", json, signal, accept = "application/
       throw new Problem(0, "The service cannot be reached. Is it running, and are you online?");
     }
     if (response.ok) return response;
-    const problem = problemIn(response.status, await response.text());
-    if (problem.status === 401) {
+    const problem = problemIn(response.status, await response.text(), used);
+    if (problem.status === 401 && used !== key) {
+      continue; // another call was given one meanwhile
+    } else if (problem.status === 401) {
       const given = await askForKey(problem.message);
       if (given === null) throw problem;
       useKey(given);
@@ -136,9 +139,10 @@ export async function sample() {
 /** Sends a file as a new book and resolves to its job; `onSent(share)` hears how much has left. */
 export async function upload(file, onSent) {
   for (;;) {
+    const used = key;
     const request = await sent(file, onSent);
     if (request.status === 202) return JSON.parse(request.responseText);
-    const problem = problemIn(request.status, request.responseText);
+    const problem = problemIn(request.status, request.responseText, used);
     const given = problem.status === 401 ? await askForKey(problem.message) : null;
     if (given === null) throw problem;
     useKey(given);
