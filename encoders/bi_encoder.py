@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from encoders.activation_ranges import load_ranges
 from encoders.adapters import file_hash, load_weights
 from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
@@ -153,8 +154,9 @@ def _trained(name: str, path: Path) -> TransformerEncoder:
     runtime = pick_runtime()
     weights = load_weights(path, runtime.framework)
     base = weights.backbone
-    hash = hashlib.sha256(f"{base.sha256}+{file_hash(path)}".encode()).hexdigest()
-    model = run_backbone(base, weights.tensors, runtime)
+    own = file_hash(path)
+    hash = hashlib.sha256(f"{base.sha256}+{own}".encode()).hexdigest()
+    model = run_backbone(base, weights.tensors, runtime, load_ranges(path, own))
     return TransformerEncoder(name, hash, model, runtime, load_tokenizer(base), LONGEST)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from encoders.activation_ranges import Ranges, load_ranges
 from encoders.adapters import Weights, file_hash, fp32, load_weights
 from encoders.backbone import load_tokenizer
 from encoders.batches import batches
@@ -34,15 +35,15 @@ class EncodedWindow:
 
     ``start`` and ``end`` have shape (context tokens,), unnormalised log-probabilities. ``relevance``
     is the log-odds that the window answers, against nothing answering. ``states`` are the last hidden
-    states of all its tokens, (tokens, width), fp16, on the encoder's device, an array where it runs without
-    torch; of width 0 from a model whose states nobody reads.
+    states of all its tokens, (tokens, width), fp16 on the encoder's device, or a fp32 array where it runs
+    without torch, which rounds slower than it copies; of width 0 from a model whose states nobody reads.
     """
 
     window: Window
     start: NDArray[np.float32]
     end: NDArray[np.float32]
     relevance: float
-    states: torch.Tensor | NDArray[np.float16]
+    states: torch.Tensor | NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +70,16 @@ class CrossEncoder:
     ``version`` is the first digits of the SHA-256 of its weights.
     """
 
-    def __init__(self, weights: Weights, version: str) -> None:
-        """``weights``: ``head.weight`` (3, width), ``head.bias`` (3,), and those beside the backbone's."""
+    def __init__(self, weights: Weights, version: str, ranges: Ranges | None = None) -> None:
+        """``weights``: ``head.weight`` (3, width), ``head.bias`` (3,), and those beside the backbone's.
+
+        ``ranges`` are those of what its linear maps are given, where they were measured.
+        """
         self.version = version
         self.runtime = pick_runtime()
         self.base = weights.backbone
         trained = {name: tensor for name, tensor in weights.tensors.items() if not name.startswith("head.")}
-        self.backbone = run_backbone(self.base, trained, self.runtime)
+        self.backbone = run_backbone(self.base, trained, self.runtime, ranges)
         self._weight, self._bias = (
             as_array(fp32(weights.tensors[name])) for name in ("head.weight", "head.bias")
         )
@@ -117,11 +121,9 @@ class CrossEncoder:
 
     def _read_arrays(self, inputs: Inputs) -> tuple[NDArray[np.float32], Callable[[int, int], Any]]:
         """Scores (windows, tokens, 3) of a batch, and what gives the states of a row's first tokens."""
-        import numpy as np
-
         hidden = self.backbone(**inputs.named).last_hidden_state  # (windows, tokens, width)
         scores = hidden @ self._weight.T + self._bias
-        return scores, lambda row, tokens: hidden[row, :tokens].astype(np.float16)
+        return scores, lambda row, tokens: hidden[row, :tokens].copy()
 
     def _read_tensors(self, inputs: Inputs) -> tuple[NDArray[np.float32], Callable[[int, int], Any]]:
         """The same by torch."""
@@ -200,4 +202,5 @@ def load_crossencoder(folder: str | None = None) -> CrossEncoder:
 @lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
 def _load(folder: str | None) -> CrossEncoder:
     path = weights_folder("encoders.weights", folder) / WEIGHTS
-    return CrossEncoder(load_weights(path, pick_runtime().framework), file_hash(path)[:12])
+    weights, sha256 = load_weights(path, pick_runtime().framework), file_hash(path)
+    return CrossEncoder(weights, sha256[:12], load_ranges(path, sha256))

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from encoders.activation_ranges import Ranges
 from encoders.adapters import NUMPY, fp32, overlay
 from encoders.adapters import TORCH as TENSORS
 from encoders.backbone import (
@@ -124,11 +125,13 @@ def pick_runtime(named: str | None = None) -> Runtime:
     return Runtime(TORCH, device.type, floats[str(pick_dtype(device))])
 
 
-def run_backbone(backbone: Backbone, trained: Mapping[str, Any], runtime: Runtime) -> Layers:
+def run_backbone(
+    backbone: Backbone, trained: Mapping[str, Any], runtime: Runtime, ranges: Ranges | None = None
+) -> Layers:
     """The encoder of a backbone with what was ``trained`` beside it, in the runtime.
 
-    ``trained`` are adapters and parameters by name, tensors or arrays. Raises ModelError as ``overlay`` and
-    ``load_backbone`` do.
+    ``trained`` are adapters and parameters by name, tensors or arrays; int8 of OpenVINO makes use of
+    ``ranges``. Raises ModelError as ``overlay`` and ``load_backbone`` do.
     """
     if runtime.name == OPENVINO:
         from encoders.openvino_layers import OpenVINOTransformer
@@ -137,7 +140,7 @@ def run_backbone(backbone: Backbone, trained: Mapping[str, Any], runtime: Runtim
         changed = overlay({name: as_array(fp32(one)) for name, one in trained.items()}, base)
         check_overlay(changed, base, backbone)
         config = TransformerConfig.read(backbone_folder(backbone))
-        return OpenVINOTransformer({**base, **changed}, config, runtime.floats, runtime.int8)
+        return OpenVINOTransformer({**base, **changed}, config, runtime.floats, runtime.int8, ranges)
     import torch
 
     changed = overlay({name: torch.as_tensor(one) for name, one in trained.items()}, base_tensors(backbone))

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.processes
 
 ENCODERS = ("story", "minilm")
-LEAST_COSINE = 0.97
+LEAST_COSINE = 0.96  # of one word 400 times; of prose .995
 SCORES_WITHIN = 0.25  # of a log-probability, in floating point
 IN_INT8 = 0.4  # as OpenVINO multiplies, which takes over where nothing holds the processor back
 

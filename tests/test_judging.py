@@ -150,6 +150,7 @@ def test_the_candidates_are_the_spans_and_what_else_was_written(reader: AutoRead
         assert 0 <= one.f1_spans <= 1 + 1e-6
         assert one.f1_written is not None
         assert 0 <= one.f1_written <= 1 + 1e-6
+        assert one.log_probability is not None
         assert one.log_probability < 0 <= one.certainty <= 1
     assert reader.candidates([Reading("Who?", ())]) == [([], [])]
 
@@ -181,7 +182,7 @@ def test_answers_are_written_only_where_one_might_be_better(n_best: int) -> None
 def test_a_selector_learns_where_to_write() -> None:
     scored = [_scored(kind, kind == "who", f"{n % 10}") for n in range(400) for kind in ("who", "why")]
     selector = fit_selector(scored)
-    spoken = replace(PLAIN, f1_written=None)
+    spoken = replace(PLAIN, f1_written=None, log_probability=None)
     assert selector.writes(spoken.features("who was it?")) < 0.1
     assert selector.writes(spoken.features("why was it?")) > 0.9
     assert selector.span_right(spoken.features("why was it?")) < 0.1

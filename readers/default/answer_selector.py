@@ -23,8 +23,8 @@ class Signals:
     """What is known of a candidate answer before anybody tells whether it is right.
 
     ``f1_spans`` and ``f1_written`` are the word F1 it is expected to have against the span reader's and
-    the generator's candidates, None where nothing was written; ``log_probability`` is the generator's per
-    token, ``relevance`` the
+    the generator's candidates; ``log_probability`` is the generator's per token: the last two are None where
+    nothing was written, for it takes the generator a sixth of all the time to say. ``relevance`` is the
     log-odds that the best window answers the question at all, and ``own_relevance`` that of the
     passage it rests on; ``certainty`` is the probability of the likeliest span. ``alone`` is how many
     words were read if they were one passage, None if there were several.
@@ -34,7 +34,7 @@ class Signals:
     words: int
     f1_spans: float
     f1_written: float | None
-    log_probability: float
+    log_probability: float | None
     relevance: float
     own_relevance: float
     certainty: float
@@ -49,7 +49,6 @@ class Signals:
             "written": written,
             "log_words": math.log1p(self.words),
             "logit_f1_spans": logit(self.f1_spans),
-            "log_probability": max(self.log_probability, -8.0),
             "relevance": max(-8.0, min(8.0, self.relevance)),
             "own_relevance": max(-8.0, min(8.0, self.own_relevance)),
             "logit_certainty": logit(self.certainty),
@@ -57,10 +56,12 @@ class Signals:
             f"written_asked_{kind}": written,
             "written_log_words": written * math.log1p(self.words),
             "written_logit_f1_spans": written * logit(self.f1_spans),
-            "written_log_probability": written * max(self.log_probability, -8.0),
         }
         if self.f1_written is not None:
             found["logit_f1_written"] = logit(self.f1_written)
+        if self.log_probability is not None:
+            found["log_probability"] = max(self.log_probability, -8.0)
+            found["written_log_probability"] = written * found["log_probability"]
         for word in ABOUT:
             if word in asked:
                 found |= {f"about_{word}": 1.0, f"written_about_{word}": written}

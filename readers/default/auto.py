@@ -133,14 +133,15 @@ class AutoReader(Ranker):
         texts = [answer.text for answer in candidates]
         f1_spans = f1_against(reading, spans, texts)
         f1_written: list[float] | list[None] = [None] * len(texts)
+        log_probabilities: list[float] | list[None] = [None] * len(texts)
         if written is not None:
+            log_probabilities = self._generate.rank(reading, texts)
             chances = np.exp([answer.score for answer in written])
             f1_written = (
                 expected_f1(texts, [answer.text for answer in written], chances / chances.sum()).tolist()
                 if written
                 else [0.0] * len(texts)
             )
-        log_probabilities = self._generate.rank(reading, texts)
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
         alone = len(reading.passages[0].split()) if len(reading.passages) == 1 else None
         return [

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import openvino
 from numpy.typing import NDArray
-from openvino import opset13 as ops
 
 from encoders.backbone import base_arrays
+from encoders.openvino_api import openvino, ops
 from encoders.openvino_layers import HIDDEN, Array, Compiled, linear, normed
 from readers.default.beam_search import Written, grow
 from readers.default.decoding import HEADS, LONGEST, WIDTH, Read, Said
@@ -19,6 +18,10 @@ from readers.default.wording import Wording
 
 EPS = 1e-12  # of norms
 _FAR = np.float32(-1e9)  # what the copy attention adds for a token that may not be copied
+# What is prepared for a shape takes megabytes, and hardly two questions had the same: memory grew by 5 MB a
+# question. Memories are as long as a multiple of so many tokens, and few shapes are kept.
+_STEP = 64
+_SHAPES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class Memory:
     looked_at: tuple[Array, ...]
 
     def row(self, row: int) -> Memory:
-        """That of one reading, without padding."""
-        rows, tokens = slice(row, row + 1), slice(self.lengths[row])
+        """That of one reading, with no more padding than by itself."""
+        rows, tokens = slice(row, row + 1), slice(_padded(self.lengths[row]))
         *pairs, pointed = self.looked_at
         return Memory(
             self.lengths[rows],
@@ -70,9 +73,9 @@ class OpenVINODecoding:
         self._positions = arrays["positions.weight"]
         self._embeddings: Array = base_arrays()["embeddings.word_embeddings.weight"]
         self._layers = sum(name.endswith(".own.key.weight") for name in arrays)
-        self._read = Compiled(_reading(arrays, self._layers), floats)
-        self._step = Compiled(_step(arrays, self._layers), "fp32")
-        self._words = Compiled(_to_words(self._embeddings, arrays["bias"]), floats)
+        self._read = Compiled(_reading(arrays, self._layers), floats, shapes=_SHAPES)
+        self._step = Compiled(_step(arrays, self._layers), "fp32", shapes=_SHAPES)
+        self._words = Compiled(_to_words(self._embeddings, arrays["bias"]), floats, shapes=_SHAPES)
 
     def mask(self, of_words: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """See ``Decoding.mask``."""
@@ -81,7 +84,7 @@ class OpenVINODecoding:
     def read(self, readings: Sequence[Read]) -> Memory:
         """See ``Decoding.read``."""
         lengths = tuple(len(reading.ids) for reading in readings)
-        shape = len(readings), max(lengths)
+        shape = len(readings), _padded(max(lengths))
         states: Array = np.zeros((*shape, readings[0].states[0].shape[1]), np.float32)
         ids = np.zeros(shape, np.int64)
         seen, copied = np.full(shape, HIDDEN, np.float32), np.full(shape, _FAR, np.float32)
@@ -113,8 +116,9 @@ class OpenVINODecoding:
         same = alone.ids[0] == padded[..., None]  # (answers, tokens, memory)
         copied = np.log(np.maximum((step.attention * same).sum(2), 1e-30)) + log_copies
         whole = np.logaddexp(log_p + _log_sigmoid(step.switch), copied)
+        attention = step.attention[..., : alone.lengths[0]]
         return [
-            Said(step.attention[n, : len(one)], log_copies[n, : len(one)], whole[n, : len(one)])
+            Said(attention[n, : len(one)], log_copies[n, : len(one)], whole[n, : len(one)])
             for n, one in enumerate(answers)
         ]
 
@@ -176,6 +180,10 @@ class _Pointing:
         if self._past is not None:
             self._past = [one[list(rows)] for one in self._past]
         self._written = [self._written[row] for row in rows]
+
+
+def _padded(tokens: int) -> int:
+    return -(-tokens // _STEP) * _STEP
 
 
 def _log_sigmoid(x: Array) -> Array:

@@ -181,6 +181,13 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         resumes=False,
     ),
     ObjectiveSpec(
+        "ranges",
+        f"{_HERE}.activation_ranges:train",
+        "Measure what an encoder's linear maps are given, for 8-bit integers of fixed scales.",
+        used_as="the folder of the encoder's weights, beside them",
+        resumes=False,
+    ),
+    ObjectiveSpec(
         "recipe",
         f"{_HERE}.recipe:train",
         "Train the default models in order, the small ones taught by the large: all that comes with storyqa.",

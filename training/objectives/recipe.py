@@ -47,6 +47,7 @@ class Step:
 
 _HERE = "training.objectives"
 _READING = f"{_HERE}.cross_encoder:train"
+_RANGES = f"{_HERE}.activation_ranges:train"
 _SETTINGS = f"{_HERE}.cross_encoder_settings"
 BATCHES = {"batch_tokens": 48_000, "chunk": 512}
 # After five passes over the stories others were read worse; the mean of two runs reads better than either
@@ -86,6 +87,7 @@ STEPS = (
         shipped=("start",),
     ),
     Step("retriever", f"{_HERE}.bi_encoder:train", f"{_HERE}.bi_encoder:BiEncoderSettings", {"passes": 4}),
+    Step("retriever-ranges", _RANGES, folders={"start": "retriever"}),
     Step(
         "generator",
         _READING,
@@ -93,6 +95,7 @@ STEPS = (
         on_gpu=BATCHES,
         folders={"start": "student"},
     ),
+    Step("ranges", _RANGES, folders={"start": "generator"}),
     Step("selector", f"{_HERE}.answer_selector:train", folders={"start": "generator"}),
     Step(
         "bridge",
@@ -102,12 +105,17 @@ STEPS = (
         on_gpu={**BATCHES, "examples": None},
         folders={"start": "large"},
     ),
+    Step("large-ranges", _RANGES, folders={"start": "bridge"}),
     Step("large-selector", f"{_HERE}.answer_selector:train", folders={"start": "bridge"}),
 )
 
 
-# Whose weights are a reader together, by its folder in the run's: the default one, and the large one.
-TOGETHER = {".": ("generator", "selector"), "large-reader": ("bridge", "large-selector")}
+# Whose files belong together, by their folder in the run's: the default reader, the large one, the retriever.
+TOGETHER = {
+    ".": ("generator", "ranges", "selector"),
+    "large-reader": ("bridge", "large-ranges", "large-selector"),
+    "retriever": ("retriever-ranges",),
+}
 
 
 @dataclass(frozen=True, slots=True)
