@@ -37,7 +37,7 @@ class Sizes:
     searched: int = 300
     search_turn: int = 50
     encoded: int = 64
-    encode_turns: int = 7
+    encode_turns: int = 5
     read: int = 15
 
 

@@ -55,7 +55,7 @@ FULL = Plan(
     (10, 1_000),
     150,
     7,
-    (Clients(1, 10), Clients(8, 24), Clients(64, 80)),
+    (Clients(1, 8), Clients(8, 20), Clients(64, 72)),
     2,
 )
 QUICK = Plan(Sizes(20, 10, 4, 2, 2), (2_000, 6_000), (3, 10), 20, 2, (Clients(1, 2), Clients(4, 8)), 1)

@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 SEARCH, WINDOWS, EMBEDDINGS = "search", "tokenising, windows", "embeddings"
 GRAPH, HEAD, SPANS = "calls of OpenVINO", "head, batches", "choosing spans"
-SCORING, WRITING = "decoder, of a span", "decoder, writing"
+SCORING, WRITING = "decoder, scoring", "decoder, writing"
 OTHER, OBSERVING = "the rest", "observing"
 # The steps of files, folders and functions. What is called from elsewhere counts to the step of who calls it.
 STEPS = {
