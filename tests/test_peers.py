@@ -91,6 +91,7 @@ def test_a_peer_answers_from_a_process_of_its_own_and_passes_on_what_it_raises()
         unknown.call("run")
 
 
+@pytest.mark.processes
 def test_the_plain_reader_finds_the_likeliest_span_of_each_window_by_the_weights_that_storyqa_reads_with(
     model: Path,
 ) -> None:
@@ -114,6 +115,7 @@ def test_the_plain_reader_finds_the_likeliest_span_of_each_window_by_the_weights
         assert one["score"] == pytest.approx(best, abs=0.5)  # int8 and bf16 here, fp32 there
 
 
+@pytest.mark.processes
 def test_the_plain_pipeline_reads_what_bm25_finds_of_many_passages(model: Path) -> None:
     passages = [*PASSAGES, *(f"Nobody asked about day {number}." for number in range(40))]
     with prepared(HERE, "PlainPipeline", model=str(model), passages=passages) as peer:
