@@ -53,8 +53,10 @@ lint: $(VENV)/.installed-dev
 
 check: lint test
 
-bench: $(VENV)/.installed-dev $(PEERS)/.installed
-	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python $(if $(DATA),--data $(DATA))
+bench: $(VENV)/.installed-dev $(PEERS)/.installed $(PEERS)/optimum/.installed
+	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.speed --peers $(PEERS)/bin/python \
+	  --optimum $(PEERS)/optimum/bin/python $(if $(DATA),--data $(DATA))
+	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.profile $(if $(DATA),--data $(DATA))
 
 bench-gpu: $(VENV)/.installed-dev
 	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.gpu $(if $(DATA),--data $(DATA))
@@ -94,10 +96,12 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(PIP) --editable ".[eval,train,cloze,otel,redis,s3,mcp,docs,dev]"
 	@touch $@
 
-# The tools measured against, in an environment of their own: their dependencies are not ours.
+# The tools measured against, in environments of their own: their dependencies are not ours.
 $(PEERS)/.installed: benchmarks/peers.txt
-	$(PYTHON) -m venv $(PEERS)
-	@echo "Installing the tools to measure against into $(PEERS)"
-	@$(PEERS)/bin/python -m pip install --quiet $$(grep '^torch==' benchmarks/peers.txt)
-	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers.txt
+$(PEERS)/optimum/.installed: benchmarks/peers_optimum.txt
+$(PEERS)/.installed $(PEERS)/optimum/.installed:
+	$(PYTHON) -m venv $(@D)
+	@echo "Installing the tools to measure against into $(@D)"
+	@$(@D)/bin/python -m pip install --quiet $$(grep '^torch==' $<)
+	@$(@D)/bin/python -m pip install --quiet --requirement $<
 	@touch $@

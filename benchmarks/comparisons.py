@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from answering.book_qa import Ask, BookQA
-from benchmarks.peers import Peer
+from benchmarks.peers import Interpreters, Peer
 from benchmarks.texts import Texts
 from benchmarks.timing import Call, Timing, in_turns, race, timed
-from encoders.backbone import MINILM
 from encoders.bi_encoder import load_encoder
 from evaluation.metrics.overlap import token_f1
 from indexing.book import Passage
@@ -24,6 +23,9 @@ from retrieval import open_retriever
 from text.words import words
 
 OURS = "storyqa"
+HAYSTACK = "Haystack"
+PLAIN = "plain torch"
+TXTAI = "txtai"
 READ = 10  # passages for one question
 
 
@@ -34,7 +36,7 @@ class Sizes:
     searched: int = 300
     search_turn: int = 50
     encoded: int = 64
-    encode_turns: int = 7
+    encode_turns: int = 5
     read: int = 15
 
 
@@ -94,20 +96,23 @@ def search(python: Path, index: BookIndex, texts: Texts, sizes: Sizes, k: int = 
             "bm25s": lambda question: bm25s.call("run", question=question, k=k),
             "bm25s, words given": lambda question: bm25s_tokens.call("run", question=words(question), k=k),
             "rank_bm25": lambda question: rank_bm25.call("run", question=question, k=k),
-            "Haystack": lambda question: haystack.call("run", question=question, k=k),
+            HAYSTACK: lambda question: haystack.call("run", question=question, k=k),
         }
         done = race(contenders, in_turns(questions, sizes.search_turn), questions[:5])
     facts = {"passages": len(passages), "k": k}
     return Comparison("search", "question", 1, done.timings, facts)
 
 
-def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Comparison:
-    """Texts to vectors: the same passages in both, and also as indexing has them, in overlapping windows."""
+def encode(pythons: Interpreters, model: Path, index: BookIndex, sizes: Sizes) -> Comparison:
+    """Texts to vectors: the same passages in all, and also as indexing has them, in overlapping windows.
+
+    ``model`` is the folder of the shipped encoder, as ``export_encoder`` writes it.
+    """
     import numpy as np
 
     from indexing.vectors import windows
 
-    encoder = load_encoder(MINILM.name)  # the very weights that the other one has
+    encoder = load_encoder()
     count = sizes.encoded
     needed = count * (sizes.encode_turns + 1)
     passages = list(index.passages)
@@ -120,29 +125,41 @@ def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Compari
     def windows_of(group: Sequence[Passage]) -> list[str]:
         return windows(index.book.text, group)[0]
 
-    with prepared(python, "SentenceTransformers", model=str(model)) as peer:
+    def ours(cut: Callable[[Sequence[Passage]], list[str]], group: Sequence[Passage]) -> tuple[float, Any]:
+        texts = cut(group)
+        return timed(encoder.encode)(texts)
 
-        def theirs(group: Sequence[Passage]) -> tuple[float, Any]:
-            return peer.call("run", texts=texts_of(group))
+    def theirs(peer: Peer, group: Sequence[Passage]) -> tuple[float, Any]:
+        return peer.call("run", texts=texts_of(group))
 
-        def ours(
-            cut: Callable[[Sequence[Passage]], list[str]], group: Sequence[Passage]
-        ) -> tuple[float, Any]:
-            texts = cut(group)
-            return timed(encoder.encode)(texts)
-
+    folder = str(model)
+    with (
+        prepared(pythons.peers, "SentenceTransformers", model=folder) as torch,
+        prepared(pythons.optimum, "SentenceTransformers", model=folder, backend="onnx") as onnx,
+        prepared(pythons.optimum, "SentenceTransformers", model=folder, backend="openvino") as openvino,
+        prepared(pythons.peers, "TxtaiEmbeddings", model=folder) as txtai,
+    ):
+        peers = {
+            "sentence-transformers": torch,
+            "sentence-transformers, ONNX": onnx,
+            "sentence-transformers, OpenVINO": openvino,
+            TXTAI: txtai,
+        }
         contenders: dict[str, Call[Sequence[Passage], Any]] = {
             OURS: partial(ours, texts_of),
             "storyqa, as it indexes": partial(ours, windows_of),
-            "sentence-transformers": theirs,
+            **{name: partial(theirs, peer) for name, peer in peers.items()},
         }
         done = race(contenders, [[group] for group in groups[1:]], groups[:1])
-        vectors = np.array(peer.call("last")[1])
-    cosines = (vectors * done.results[OURS][-1]).sum(1)
+        vectors = {name: np.array(peer.call("last")[1]) for name, peer in peers.items()}
+    exact = vectors["sentence-transformers"]  # in fp32
+    vectors[OURS] = done.results[OURS][-1]
     facts = {
         "passages_per_call": count,
         "windows_per_passage": len(windows_of(chosen)) / len(chosen),
-        "least_cosine_with_sentence_transformers": float(cosines.min()),
+        "least_cosine_with_sentence_transformers": {
+            name: float((found * exact).sum(1).min()) for name, found in vectors.items() if found is not exact
+        },
     }
     return Comparison("encode", "passage", count, done.timings, facts)
 
@@ -150,31 +167,42 @@ def encode(python: Path, model: Path, index: BookIndex, sizes: Sizes) -> Compari
 def read(
     python: Path, model: Path, reader: SpanReader, index: BookIndex, texts: Texts, sizes: Sizes
 ) -> Comparison:
-    """The span reader and Haystack's on the same weights, questions and passages; three answers each."""
+    """The span reader and others on the same weights, questions and passages."""
     bm25 = open_retriever("bm25", index)
     questions = texts.questions[: sizes.read + 1]
     readings = []
     for question, hits in zip(questions, bm25.search(questions, READ), strict=True):
         found = sorted((hit.passage for hit in hits), key=lambda passage: passage.start)
         readings.append(Reading(question, tuple(index.text(p.start, p.end) for p in found)))
-    with prepared(python, "HaystackReader", model=str(model)) as peer:
+
+    def theirs(peer: Peer, reading: Reading) -> tuple[float, Any]:
+        return peer.call("run", question=reading.question, passages=list(reading.passages))
+
+    with (
+        prepared(python, "HaystackReader", model=str(model)) as haystack,
+        prepared(python, "TxtaiQuestions", model=str(model)) as txtai,
+        prepared(python, "PlainReader", model=str(model)) as plain,
+    ):
+        peers = {HAYSTACK: haystack, TXTAI: txtai, PLAIN: plain}
         contenders: dict[str, Call[Reading, Any]] = {
             OURS: timed(lambda reading: reader.read([reading], 3)[0]),
-            "Haystack": lambda reading: peer.call(
-                "run", question=reading.question, passages=list(reading.passages)
-            ),
+            **{name: partial(theirs, peer) for name, peer in peers.items()},
         }
         done = race(contenders, [[reading] for reading in readings[1:]], readings[:1])
     # The scores are the same; storyqa prefers short spans within one sentence, so that answers may differ.
-    f1 = [
-        token_f1(ours[0].text, [theirs[0]["text"]])
-        for ours, theirs in zip(done.results[OURS], done.results["Haystack"], strict=True)
-    ]
+    # txtai has an answer to each passage, and does not say which of them is the best.
+    f1 = {
+        name: [
+            token_f1(ours[0].text, [answers[0]["text"]])
+            for ours, answers in zip(done.results[OURS], done.results[name], strict=True)
+        ]
+        for name in (HAYSTACK, PLAIN)
+    }
     facts = {
         "passages": READ,
-        "questions": len(f1),
-        "same_answer": sum(one == 1.0 for one in f1) / len(f1),
-        "word_f1_with_haystacks_answer": sum(f1) / len(f1),
+        "questions": len(readings) - 1,
+        "same_answer": {name: sum(one == 1.0 for one in of_one) / len(of_one) for name, of_one in f1.items()},
+        "word_f1": {name: sum(of_one) / len(of_one) for name, of_one in f1.items()},
     }
     return Comparison("read", "question", 1, done.timings, facts)
 
@@ -186,11 +214,16 @@ def ask(python: Path, model: Path, qa: BookQA, index: BookIndex, texts: Texts, s
     def ours(question: str, **options: Any) -> str:
         return qa.answer(Ask(index.id, question, **options)).text
 
-    with prepared(python, "HaystackPipeline", model=str(model), passages=passage_texts(index)) as peer:
+    passages = passage_texts(index)
+    with (
+        prepared(python, "HaystackPipeline", model=str(model), passages=passages) as haystack,
+        prepared(python, "PlainPipeline", model=str(model), passages=passages) as plain,
+    ):
         contenders: dict[str, Call[str, Any]] = {
             OURS: timed(partial(ours, retriever="bm25", k=READ)),
             "storyqa, by default": timed(ours),
-            "Haystack": lambda question: peer.call("run", question=question, k=READ),
+            HAYSTACK: lambda question: haystack.call("run", question=question, k=READ),
+            PLAIN: lambda question: plain.call("run", question=question, k=READ),
         }
         done = race(contenders, [[question] for question in questions[1:]], questions[:1])
     return Comparison(

@@ -1,14 +1,17 @@
-"""The span reader's weights as the folder of a Hugging Face model, for tools that load nothing else."""
+"""The shipped models as folders of Hugging Face models, for tools that load nothing else."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from encoders.activation_ranges import Ranges, load_ranges
+from encoders.adapters import file_hash, load_weights, overlay
 from encoders.backbone import backbone_folder, base_tensors
+from encoders.bi_encoder import WEIGHTS as ENCODER
 from encoders.cross_encoder import WEIGHTS
 
 if TYPE_CHECKING:
@@ -30,7 +33,25 @@ def shipped_tensors() -> dict[str, torch.Tensor]:
     return {**tensors, _SEGMENTS: segments[:1].repeat(len(segments), 1).clone()}
 
 
-def export(tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+def shipped_ranges() -> Ranges | None:
+    """The ranges of the shipped reader; equal segment embeddings hardly change what maps are given."""
+    with as_file(files("encoders.weights") / WEIGHTS) as path:
+        return load_ranges(path, file_hash(path))
+
+
+def export_encoder(folder: Path) -> None:
+    """Write the shipped encoder, merged with its backbone, as sentence-transformers lays a model out."""
+    from safetensors.torch import save_file
+
+    base = base_tensors()
+    with as_file(files("encoders.weights") / ENCODER) as path:
+        trained = overlay(load_weights(path).tensors, base)
+    shutil.copytree(backbone_folder(), folder)
+    merged = {name: tensor.contiguous() for name, tensor in {**base, **trained}.items()}
+    save_file(merged, folder / "model.safetensors", {"format": "pt"})
+
+
+def export_reader(tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
     """Write a BertForQuestionAnswering with the span reader's ``tensors``, fp32, and its tokenizer."""
     from transformers import BertConfig, BertForQuestionAnswering
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from answering.book_qa import Ask, BookQA
-from benchmarks.comparisons import OURS, READ, passage_texts, prepared
+from benchmarks.comparisons import HAYSTACK, OURS, READ, passage_texts, prepared
 from benchmarks.machine import machine
 from benchmarks.texts import Texts, first_words, generated
 from benchmarks.timing import Call, Timing, in_turns, race, timed
@@ -32,7 +32,6 @@ from indexing.merging import merge_store
 from indexing.store import IndexStore
 from retrieval import open_retriever
 
-HAYSTACK = "Haystack"
 BM25S = "bm25s"
 TINY_WORDS = 80
 

@@ -11,7 +11,7 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,21 @@ class Summary:
     p99_s: float
 
 
+# The path that is posted to, and the body, for JSON.
+Request = tuple[str, dict[str, Any]]
+
+
+def answer_request(ask: Ask) -> Request:
+    """How storyqa's service is asked."""
+    return "/answer", {
+        "book_id": ask.book_id,
+        "question": ask.question,
+        "k": ask.k,
+        "retriever": ask.retriever,
+        "reader": ask.reader,
+    }
+
+
 def summary(outcomes: Sequence[Outcome], seconds: float) -> Summary:
     """The answers that came within ``seconds`` count for the rate, all of them for the latencies."""
     took = sorted(one.took_s for one in outcomes if one.status == 200)
@@ -68,9 +83,14 @@ def open_model(url: str, asks: Iterator[Ask], rate: float, seconds: float, seed:
     return asyncio.run(_open_model(url, asks, rate, seconds, random.Random(seed)))
 
 
-def closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
-    """Every ask once, by ``clients`` of which each waits for its answer before it asks again."""
-    return asyncio.run(_closed(url, asks, clients))
+def closed(
+    url: str, asks: Sequence[Ask], clients: int, request: Callable[[Ask], Request] = answer_request
+) -> list[Outcome]:
+    """Every ask once, by ``clients`` of which each waits for its answer before it asks again.
+
+    Another service than storyqa's is asked by a ``request`` of its own.
+    """
+    return asyncio.run(_closed(url, asks, clients, request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +156,9 @@ async def _open_model(
         return await asyncio.gather(*sent)
 
 
-async def _closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
+async def _closed(
+    url: str, asks: Sequence[Ask], clients: int, request: Callable[[Ask], Request]
+) -> list[Outcome]:
     async with _client(url) as client:
         left = iter(asks)
         outcomes: list[Outcome] = []
@@ -144,7 +166,8 @@ async def _closed(url: str, asks: Sequence[Ask], clients: int) -> list[Outcome]:
 
         async def ask_on() -> None:
             for ask in left:
-                outcomes.append(await _send(client, ask, began, time.perf_counter() - began))
+                due = time.perf_counter() - began
+                outcomes.append(await _send(client, ask, began, due, request))
 
         await asyncio.gather(*(ask_on() for _ in range(clients)))
         return outcomes
@@ -156,15 +179,16 @@ def _client(url: str) -> httpx.AsyncClient:
     )
 
 
-async def _send(client: httpx.AsyncClient, ask: Ask, began: float, due: float) -> Outcome:
-    body: dict[str, Any] = {
-        "book_id": ask.book_id,
-        "question": ask.question,
-        "retriever": ask.retriever,
-        "reader": ask.reader,
-    }
+async def _send(
+    client: httpx.AsyncClient,
+    ask: Ask,
+    began: float,
+    due: float,
+    request: Callable[[Ask], Request] = answer_request,
+) -> Outcome:
+    path, body = request(ask)
     try:
-        response = await client.post("/answer", json=body)
+        response = await client.post(path, json=body)
     except httpx.TransportError:
         return Outcome(due, time.perf_counter() - began - due, 0)
     told = retry_after(response.headers.get("retry-after"))

@@ -5,14 +5,36 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-WORKER = Path(__file__).with_name("worker.py")
+CONTENDERS = Path(__file__).with_name("contenders")
+WORKER = CONTENDERS / "worker.py"
 
 # No tool may call home, or look on the hub for what is on disk already.
-_QUIET = {"HAYSTACK_TELEMETRY_ENABLED": "False", "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+QUIET = {
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreters:
+    """Those that have the other tools: all of ``peers.txt``, and what ``peers_optimum.txt`` pins."""
+
+    peers: Path
+    optimum: Path
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        """What is installed of the packages that each list names."""
+        return {
+            "peers": versions(self.peers, "peers.txt"),
+            "optimum": versions(self.optimum, "peers_optimum.txt"),
+        }
 
 
 class PeerError(RuntimeError):
@@ -20,7 +42,7 @@ class PeerError(RuntimeError):
 
 
 class Peer:
-    """One tool of ``worker.py`` in a process that ends with the ``with`` block."""
+    """One tool of ``contenders/worker.py`` in a process that ends with the ``with`` block."""
 
     def __init__(self, python: Path, tool: str) -> None:
         self.tool = tool
@@ -30,7 +52,7 @@ class Peer:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**os.environ, **_QUIET},
+            env={**os.environ, **QUIET},
         )
 
     def __enter__(self) -> Peer:
@@ -62,11 +84,11 @@ class Peer:
         return reply["seconds"], reply["result"]
 
 
-def versions(python: Path) -> dict[str, str]:
-    """The installed versions of the packages that ``peers.txt`` names."""
+def versions(python: Path, pins: str) -> dict[str, str]:
+    """The installed versions of the packages that the file ``pins`` names."""
     names = [
         line.partition("==")[0]
-        for line in WORKER.with_name("peers.txt").read_text(encoding="utf-8").splitlines()
+        for line in Path(__file__).with_name(pins).read_text(encoding="utf-8").splitlines()
         if line.strip() and not line.startswith("#")
     ]
     code = (

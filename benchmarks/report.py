@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.comparisons import OURS
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-_DOCUMENT, _PLOT = "performance.md", "performance.svg"
+DOCUMENT, _PLOT = "performance.md", "performance.svg"
 _TITLES = {
     "search": "Searching: one question, BM25, the five best passages of the long book",
     "encode": "Encoding: passages of 200 words to vectors",
@@ -28,12 +31,12 @@ def tables(results: Mapping[str, Any]) -> str:
         f"Measured at commit `{results['commit']}`, {results['date'][:10]}, on {host['processor']} "
         f"({host['instructions']}), {host['cores']} cores, {host['memory_gb']} GB; "
         f"models in {host['runtime']}{rounded}; Python {host['python']}, torch {host['torch']}. "
-        "Beside it: "
-        + ", ".join(f"{name} {version}" for name, version in results["peers"].items())
-        + f". Texts: {results['texts']}."
+        f"Beside it: {_versions(results['peers'])}; for the ONNX and OpenVINO backends "
+        f"{_versions(results['optimum'])}. Texts: {results['texts']}."
     ]
     for comparison in results["comparisons"]:
         parts += [f"### {_TITLES[comparison['name']]}", _comparison(comparison), _facts(comparison)]
+    parts += ["### Serving: questions/s by clients", _serving(results["serving"])]
     parts += ["### Building an index", _built(results["built"])]
     parts += ["### By the length of the book", _growth(results["by_length"], "words in the book")]
     parts += ["### By the number of books in the store", _growth(results["by_books"], "books in the store")]
@@ -42,27 +45,41 @@ def tables(results: Mapping[str, Any]) -> str:
 
 def write(results: Mapping[str, Any], docs: Path) -> None:
     """Put the tables between the marks of ``docs/performance.md`` and draw the plot beside it."""
-    path = docs / _DOCUMENT
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path} has no lines {BEGIN} and {END}; put them where the tables belong")
     picture = f"![How queries and answers grow with the length of the book]({_PLOT})"
-    path.write_text(f"{before}{BEGIN}\n\n{tables(results)}\n\n{picture}\n\n{END}{after}", encoding="utf-8")
+    replace_between(docs / DOCUMENT, BEGIN, END, f"{tables(results)}\n\n{picture}")
     plot(results["by_length"], docs / _PLOT)
 
 
-def plot(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """One panel per kind of work, both axes logarithmic: the median of every contender by length."""
+def replace_between(path: Path, begin: str, end: str, found: str) -> None:
+    """Put ``found`` between two marks of a document; raises ValueError where it has none."""
+    before, begun, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, ended, after = rest.partition(end)
+    if not begun or not ended:
+        raise ValueError(f"{path} has no lines {begin} and {end}; put them where the tables belong")
+    path.write_text(f"{before}{begin}\n\n{found}\n\n{end}{after}", encoding="utf-8")
+
+
+def canvas(width: float, height: float) -> Figure:
+    """An empty figure, in inches; the same results draw the same file."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams["svg.hashsalt"] = "storyqa"  # the same results draw the same file
-    works = list(dict.fromkeys(row["work"] for row in rows))
-    figure = Figure(figsize=(3.4 * len(works), 3.0), layout="constrained")
+    matplotlib.rcParams["svg.hashsalt"] = "storyqa"
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasSVG(figure)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """As SVG that does not say when it was drawn."""
+    figure.savefig(path, metadata={"Date": None})
+
+
+def plot(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """One panel per kind of work, both axes logarithmic: the median of every contender by length."""
+    works = list(dict.fromkeys(row["work"] for row in rows))
+    figure = canvas(3.4 * len(works), 3.0)
     for axis, work in zip(figure.subplots(1, len(works), squeeze=False)[0], works, strict=True):
         of_work = [row for row in rows if row["work"] == work]
         for name in of_work[0]["contenders"]:
@@ -76,7 +93,13 @@ def plot(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         axis.grid(color="#e4e6ea", linewidth=0.8)
         axis.legend(fontsize=8, frameon=False)
     figure.axes[0].set_ylabel("ms, median", fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
+    save(figure, path)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """In Markdown, the first row as its head."""
+    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
 
 
 def _comparison(comparison: Mapping[str, Any]) -> str:
@@ -104,7 +127,7 @@ def _comparison(comparison: Mapping[str, Any]) -> str:
                 str(timing["calls"]),
             ]
         )
-    return _table(rows)
+    return table(rows)
 
 
 def _facts(comparison: Mapping[str, Any]) -> str:
@@ -112,19 +135,47 @@ def _facts(comparison: Mapping[str, Any]) -> str:
     if comparison["name"] == "search":
         return f"{facts['passages']:,} passages."
     if comparison["name"] == "encode":
+        cosines = facts["least_cosine_with_sentence_transformers"].items()
         return (
             f"{facts['passages_per_call']} passages per call. An index holds "
-            f"{facts['windows_per_passage']:.2f} windows per passage. The least cosine between the two "
-            "tools' vectors of a text is "
-            f"{facts['least_cosine_with_sentence_transformers']:.4f}."
+            f"{facts['windows_per_passage']:.2f} windows per passage. The least cosine between the vector of "
+            "a text and that of sentence-transformers in torch: "
+            + ", ".join(f"{name} {cosine:.4f}" for name, cosine in cosines)
+            + "."
         )
     if comparison["name"] == "read":
+        same = [
+            f"{share:.0%} with {name} (mean word F1 {facts['word_f1'][name]:.2f})"
+            for name, share in facts["same_answer"].items()
+        ]
         return (
-            f"Of {facts['questions']} questions, {facts['same_answer']:.0%} have the same first answer "
-            f"in both (mean word F1 of one with the other {facts['word_f1_with_haystacks_answer']:.2f}): "
-            "storyqa prefers short spans within one sentence."
+            f"Of {facts['questions']} questions, storyqa's first answer is the same for "
+            f"{' and '.join(same)}: it prefers short spans within one sentence. txtai gives no first answer."
         )
     return ""
+
+
+def _serving(rows: Sequence[Mapping[str, Any]]) -> str:
+    found = [
+        [
+            "clients",
+            "served by",
+            "questions/s",
+            "median latency, s",
+            "95th percentile, s",
+            "questions",
+            "failed",
+        ]
+    ]
+    for row in rows:
+        latencies = [f"{row[key]:.2f}" for key in ("p50_s", "p95_s")]
+        counts = [str(row[key]) for key in ("questions", "failed")]
+        found.append([str(row["clients"]), row["contender"], f"{row['per_s']:.2f}", *latencies, *counts])
+    return table(found)
+
+
+def _versions(packages: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
 def _built(built: Sequence[Mapping[str, Any]]) -> str:
@@ -141,7 +192,7 @@ def _built(built: Sequence[Mapping[str, Any]]) -> str:
                 f"{megabytes:.1f}",
             ]
         )
-    return _table(rows)
+    return table(rows)
 
 
 def _growth(rows: Sequence[Mapping[str, Any]], size: str) -> str:
@@ -151,17 +202,12 @@ def _growth(rows: Sequence[Mapping[str, Any]], size: str) -> str:
         for row in rows
         for name, timing in row["contenders"].items()
     }
-    table = [["ms, median", "", *(f"{n:,} {size}" for n in sizes)]]
+    found_rows = [["ms, median", "", *(f"{n:,} {size}" for n in sizes)]]
     for work, name in dict.fromkeys((work, name) for work, name, _ in found):
-        table.append([_WORK[work], name, *(_ms(found[work, name, n]) for n in sizes)])
-    return _table(table)
+        found_rows.append([_WORK[work], name, *(_ms(found[work, name, n]) for n in sizes)])
+    return table(found_rows)
 
 
 def _ms(milliseconds: float) -> str:
     """Three digits that count."""
     return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:#.3g}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])

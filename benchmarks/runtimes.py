@@ -12,13 +12,14 @@ import argparse
 import time
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.progress import track
 
-from benchmarks.exported import shipped_tensors
+from benchmarks.exported import shipped_ranges, shipped_tensors
 from benchmarks.machine import machine
 from benchmarks.texts import generated, real
 from encoders.adapters import fp32
@@ -31,12 +32,26 @@ from encoders.windows import Windower
 WINDOWS, WORDS = 5, 200
 
 
-def contenders() -> list[Runtime]:
+class Contender(NamedTuple):
+    """A runtime, whose 8-bit integers may be scaled by the shipped ``ranges`` or anew at each call."""
+
+    runtime: Runtime
+    by_ranges: bool = False
+
+    def __str__(self) -> str:
+        rest = f" beside {self.runtime.floats}" if self.runtime.int8 else ""
+        return f"{self.runtime}{rest}{', by ranges' if self.by_ranges else ''}"
+
+
+def contenders() -> list[Contender]:
     """Whatever this processor multiplies by itself."""
     flags = processor_flags()
     formats = ["fp32", *(["bf16"] if "avx512_bf16" in flags else [])]
-    found = [Runtime(name, "cpu", floats) for name in (TORCH, OPENVINO) for floats in formats]
-    return [*found, *(Runtime(OPENVINO, "cpu", floats, True) for floats in formats if "avx512_vnni" in flags)]
+    found = [Contender(Runtime(name, "cpu", floats)) for name in (TORCH, OPENVINO) for floats in formats]
+    if "avx512_vnni" in flags:
+        int8 = [Runtime(OPENVINO, "cpu", floats, True) for floats in formats]
+        found += [Contender(runtime, by_ranges) for runtime in int8 for by_ranges in (False, True)]
+    return found
 
 
 def main() -> None:
@@ -60,24 +75,26 @@ def main() -> None:
             found = layers(**given.named).last_hidden_state
         return as_array(fp32(found)) @ weight.T + bias  # type: ignore[no-any-return]
 
-    times: dict[Runtime, list[float]] = {runtime: [] for runtime in contenders()}
-    layers = {runtime: run_backbone(MINILM, tensors, runtime) for runtime in times}
-    exact = scores(*next(iter(layers.items())))
+    times: dict[Contender, list[float]] = {contender: [] for contender in contenders()}
+    ranges = shipped_ranges()
+    layers = {
+        one: run_backbone(MINILM, tensors, one.runtime, ranges if one.by_ranges else None) for one in times
+    }
+    exact = scores(*next((one.runtime, run) for one, run in layers.items()))
     for number in track(range(given.rounds + 1), "reading"):
-        for runtime, run in layers.items():
+        for contender, run in layers.items():
             begun = time.process_time()
-            scores(runtime, run)
+            scores(contender.runtime, run)
             if number:  # the first is the one that warms up
-                times[runtime].append(1000 * (time.process_time() - begun))
+                times[contender].append(1000 * (time.process_time() - begun))
     kept = np.ones(exact.shape[:2], dtype=np.bool_) if inputs.mask is None else inputs.mask == 1
     lengths = [len(window.ids) for window in windows]
     print(f"{machine()['processor']}; windows of {lengths} tokens, one thread")
     print(f"spread of scores {exact[kept].std():.2f}")
-    for runtime, run in layers.items():
-        off = np.abs(scores(runtime, run) - exact)[kept]
-        rest = f" beside {runtime.floats}" if runtime.int8 else ""
+    for contender, run in layers.items():
+        off = np.abs(scores(contender.runtime, run) - exact)[kept]
         print(
-            f"{f'{runtime}{rest}':48} {median(times[runtime]):7.1f} ms"
+            f"{contender!s:58} {median(times[contender]):7.1f} ms"
             f"   scores off by {off.mean():.4f}, at most {off.max():.3f}"
         )
 

@@ -49,9 +49,7 @@ def serve(
 
     ``settings`` are environment variables.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [
         "-c",
         "from service.cli import main; main()",
@@ -76,6 +74,14 @@ def serve(
         server.terminate()
         raise
     return server, address
+
+
+def free_port() -> int:
+    """One of loopback that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,13 @@ def _buckets(tokens: int, buckets: int) -> NDArray[np.int16]:
 
 
 class Compiled:
-    """A graph, compiled; threads may share it."""
+    """A graph, compiled; threads may share it.
+
+    An ``observer`` that is set before it is compiled is given it and the request after each call, whose
+    ``profiling_info`` then says what each node took in the mean; ``benchmarks.profile`` sets one.
+    """
+
+    observer: ClassVar[Callable[[Compiled, openvino.InferRequest], None] | None] = None
 
     def __init__(self, graph: Any, floats: str, rounds: bool = False, shapes: int = SHAPES) -> None:
         """It computes in ``floats``, ``fp32`` or ``bf16``.
@@ -104,7 +110,9 @@ class Compiled:
         It ``rounds`` what maps are given whose weights are whole numbers. What it prepares for the
         ``shapes`` of inputs of each kind of node it keeps, of so many at most.
         """
+        self._observer = Compiled.observer
         settings = {
+            "PERF_COUNT": self._observer is not None,
             "INFERENCE_PRECISION_HINT": _PRECISIONS[floats],
             "INFERENCE_NUM_THREADS": threads(),
             "NUM_STREAMS": 1,
@@ -120,7 +128,10 @@ class Compiled:
         """The graph's outputs; inputs are not copied, what is found is."""
         if not hasattr(self._mine, "request"):
             self._mine.request = self._compiled.result().create_infer_request()
-        return list(self._mine.request.infer(list(given), share_inputs=True).values())
+        found = list(self._mine.request.infer(list(given), share_inputs=True).values())
+        if self._observer is not None:
+            self._observer(self, self._mine.request)
+        return found
 
 
 def _graph(arrays: Mapping[str, Array], config: TransformerConfig, int8: bool, ranges: Ranges | None) -> Any:

@@ -52,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(blind)
 
 
+@pytest.fixture
+def all_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that a test starts are not held to older instructions, which OpenVINO refuses in part."""
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder with the data sets as their publishers lay them out; for tests marked ``data``."""
