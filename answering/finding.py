@@ -40,7 +40,8 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order.
+    """What was found for one question: ``hits`` best first, and the ``ask.k`` to read in story order, less
+    those that the retriever thinks too far behind the best.
 
     Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
     ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
@@ -115,7 +116,10 @@ def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
 
 def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
     books = list(dict.fromkeys(hit.book.index.id for hit in hits))
-    read = sorted(hits[: ask.k], key=lambda hit: (books.index(hit.book.index.id), hit.passage.start))
+    # A language model finds its way among more than can hold the answer, other readers go astray.
+    all_of_them = spec_of(ask.reader).language_model
+    worth_reading = [hit for hit in hits[: ask.k] if hit.is_near or all_of_them]
+    read = sorted(worth_reading, key=lambda hit: (books.index(hit.book.index.id), hit.passage.start))
     reading = Reading(
         ask.question,
         tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in read),

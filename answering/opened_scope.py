@@ -80,7 +80,7 @@ class OneBook:
 
     def placed(self, hit: Hit) -> BookHit:
         """See ``Scope.placed``."""
-        return BookHit(hit.passage, hit.score, hit.encoded, book=self.readable)
+        return BookHit(hit.passage, hit.score, hit.encoded, hit.is_near, book=self.readable)
 
 
 class SeveralBooks:

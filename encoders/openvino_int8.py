@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from encoders.activation_ranges import Range
 from encoders.openvino_api import ops
 
 Array = NDArray[np.float32]
 GROUP = 128  # weights of a row that share a scale where inputs are rounded at each call
-# How much of the spread between inputs is moved into the weights, 1 all of it. Of .5, .7, .85 and 1 the one
-# with the least error of scores; vectors of odd texts want no more.
-SMOOTHING = 0.7
+# How much of the spread between inputs is moved into the weights, 1 all of it. Of .7, .8, .85 and 1 the one
+# with the least error of scores.
+SMOOTHING = 0.85
 # Hidden units of a feed-forward net that stay in floating point: a few give numbers ten times as large as
 # the others do, for some tokens, and cost them their precision. With 64 the error is half of that with none.
 APART = 64
-LEAST_GELU = -0.17  # what GELU gives is no less
 
 
 def by_groups(weight: Array) -> Any:
@@ -40,58 +40,64 @@ def _whole(weight: Array) -> tuple[Any, Array]:
 
 
 class Rounded(NamedTuple):
-    """Inputs x as ``node * smooth + least``, where the node's numbers share one scale."""
+    """Inputs x as ``node * smooth + origin``, where the node's numbers share one scale."""
 
     node: Any
     smooth: Array  # (inputs,)
-    least: float
+    origin: Array  # (inputs,)
 
     def mapped(self, weight: Array, bias: Array) -> Any:
         """x W^T + b."""
         rounded, scale = _whole(weight * self.smooth)
-        moved = bias + np.float32(self.least) * weight.sum(1)
+        moved = bias + weight @ self.origin
         return ops.add(ops.matmul(self.node, ops.multiply(rounded, scale), False, True), moved)
 
 
-def rounded(x: Any, highest: Array, weights: Sequence[Array], least: float | None = None) -> Rounded:
-    """What several maps are given, rounded once for all (SmoothQuant: Xiao et al. 2023, equations 3 and 4).
+def rounded(x: Any, given: Range, weights: Sequence[Array], one_sided: bool = False) -> Rounded:
+    """What several maps are given, rounded once for all.
 
-    ``highest`` (inputs,) are the largest magnitudes of x, or where ``least`` says what x is never below, its
-    largest numbers; what is larger is cut. ``weights`` (outputs, inputs) are those of the maps.
+    By SmoothQuant (Xiao et al. 2023, equations 3 and 4), of what is left of x without the middle of its range
+    (Wei et al. 2023, Outlier Suppression+, equation 3), or without the least of it where that is where most
+    of it lies, ``one_sided``; what is outside of the range is cut. ``weights`` (outputs, inputs) are those of
+    the maps.
     """
-    reach = np.maximum(highest - np.float32(least or 0), np.float32(1e-3))
+    reach = np.maximum(given.reach, np.float32(1e-3))
+    origin, span = (given.middle - reach, 2 * reach) if one_sided else (given.middle, reach)
     heaviest = np.maximum(np.max([np.abs(one).max(0) for one in weights], axis=0), np.float32(1e-5))
-    smooth = reach**SMOOTHING / heaviest ** (1 - SMOOTHING)
-    top = float((reach / smooth).max())
-    if least is not None:
-        x = ops.subtract(x, _number(least))
-    bottom = -top * 128 / 127 if least is None else 0.0
-    bounds = [_number(bottom), _number(top)]
-    spread = ops.multiply(x, ops.constant((1 / smooth).astype(np.float32)[None, None]))
-    return Rounded(ops.fake_quantize(spread, *bounds, *bounds, 256), smooth, least or 0.0)
+    smooth = span**SMOOTHING / heaviest ** (1 - SMOOTHING)
+    top = float((span / smooth).max())
+    bounds = [_number(0.0 if one_sided else -top * 128 / 127), _number(top)]
+    spread = ops.multiply(ops.subtract(x, _row(origin)), _row(1 / smooth))
+    return Rounded(ops.fake_quantize(spread, *bounds, *bounds, 256), smooth, origin)
 
 
 def _number(value: float) -> Any:
-    return ops.constant(np.array([[[value]]], dtype=np.float32))
+    return _row(np.array([value]))
+
+
+def _row(values: Array) -> Any:
+    """Values (inputs,) as a constant that is the same for all texts and tokens."""
+    return ops.constant(values.astype(np.float32)[None, None])
 
 
 class Map(NamedTuple):
-    """A linear map's parameters, and the largest magnitude of each input."""
+    """A linear map's parameters, and the range of its inputs."""
 
     weight: Array  # (outputs, inputs)
     bias: Array  # (outputs,)
-    highest: Array  # (inputs,)
+    given: Range
 
 
 def feed_forward(x: Any, up: Map, down: Map) -> Any:
     """GELU(x U^T + u) D^T + d, the ``APART`` units that give the largest numbers in floating point."""
-    reach = (down.highest - LEAST_GELU) * np.abs(down.weight).max(0)
-    order = np.argsort(-reach, kind="stable")
+    order = np.argsort(-down.given.reach * np.abs(down.weight).max(0), kind="stable")
     apart, rest = np.sort(order[:APART]), np.sort(order[APART:])
     exact = ops.add(ops.matmul(x, ops.constant(up.weight[apart]), False, True), up.bias[apart])
     out = ops.matmul(ops.gelu(exact, "erf"), ops.constant(down.weight[:, apart].copy()), False, True)
     if not len(rest):
         return ops.add(out, down.bias)
-    inner = ops.gelu(rounded(x, up.highest, [up.weight]).mapped(up.weight[rest], up.bias[rest]), "erf")
+    inner = ops.gelu(rounded(x, up.given, [up.weight]).mapped(up.weight[rest], up.bias[rest]), "erf")
     weight = down.weight[:, rest]
-    return ops.add(rounded(inner, down.highest[rest], [weight], LEAST_GELU).mapped(weight, down.bias), out)
+    of_rest = Range(*(one[rest] for one in down.given))
+    given = rounded(inner, of_rest, [weight], one_sided=True)  # GELU gives little below 0
+    return ops.add(given.mapped(weight, down.bias), out)

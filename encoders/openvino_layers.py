@@ -184,7 +184,7 @@ class _Layer:
         if self._ranges is None:
             return [linear(x, self._parameters, self._name + name, self._int8) for name in names]
         maps = [self._map(name, names[0]) for name in names]
-        given = rounded(x, maps[0].highest, [one.weight for one in maps])
+        given = rounded(x, maps[0].given, [one.weight for one in maps])
         return [given.mapped(one.weight, one.bias) for one in maps]
 
     def _feed_forward(self, x: Any) -> Any:

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 class Hit:
     """A passage found; scores are comparable within one result list only.
 
-    ``encoded`` is what an encoder said of the passage beside the question, where one read it to find it.
+    ``encoded`` is what an encoder said of the passage beside the question, where one read it to find it;
+    ``is_near`` whether the retriever thinks that it can hold the answer, by how far it is behind the best.
     """
 
     passage: Passage
     score: float
     encoded: EncodedPassage | None = field(default=None, compare=False, repr=False)
+    is_near: bool = field(default=True, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

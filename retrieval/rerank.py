@@ -15,13 +15,18 @@ from retrieval.hybrid import HybridRetriever
 
 CANDIDATES = 10
 FIRST_WEIGHT = 2.0  # of a first score, in standard deviations, beside the log-odds of relevance
+# What is further behind the best first score, in standard deviations, is not read, but for the first few: it
+# seldom holds the answer, and where it is read a span of it often wins that is none (docs/performance.md).
+NEAR = 1.0
+FEWEST = 2
 
 
 class RerankRetriever(Retriever):
     """Puts the best ``candidates`` of another retriever in the order of a cross-encoder's relevance.
 
     A passage scores log-odds of its best window (Nogueira and Cho 2019, section 3) + ``FIRST_WEIGHT``
-    times its first score. What was found after the candidates follows them in the order it had.
+    times its first score. Candidates are as near the best of the first phase as ``near`` says, or of the
+    first ``FEWEST``. What was found after them follows them in the order it had.
     """
 
     second_phase: ClassVar[str | None] = "rerank"
@@ -35,6 +40,7 @@ class RerankRetriever(Retriever):
         encoder: CrossEncoder | None = None,
         candidates: int = CANDIDATES,
         first_weight: float = FIRST_WEIGHT,
+        near: float = NEAR,
     ) -> None:
         """By default the hybrid retriever and the shipped cross-encoder; raises as they do."""
         self._index = index
@@ -43,6 +49,7 @@ class RerankRetriever(Retriever):
             load_crossencoder(self.size) if encoder is None else encoder,
             candidates,
             first_weight,
+            near,
         )
 
     def start(
@@ -51,12 +58,14 @@ class RerankRetriever(Retriever):
         encoder: CrossEncoder,
         candidates: int = CANDIDATES,
         first_weight: float = FIRST_WEIGHT,
+        near: float = NEAR,
     ) -> None:
         """Be one that orders what ``first`` finds; for those whose passages are not of one book."""
         self._first = first
         self.encoder = encoder
         self._candidates = candidates
         self._first_weight = first_weight
+        self._near = near
 
     def text_of(self, hit: Hit) -> str:
         """The text of a passage found."""
@@ -86,9 +95,14 @@ class RerankRetriever(Retriever):
     def candidates(self, search: Search[Self]) -> list[tuple[str, list[str]]]:
         """What is to be read beside each question."""
         return [
-            (question, [self.text_of(hit) for hit in hits[: self._candidates]])
+            (question, [self.text_of(hit) for hit in hits[: min(self._candidates, self._near_ones(hits))]])
             for question, hits in zip(search.questions, search.found, strict=True)
         ]
+
+    def _near_ones(self, hits: Sequence[Hit]) -> int:
+        """How many of the first phase's hits, best first, are near the best."""
+        near = sum(hits[0].score - hit.score < self._near for hit in hits)
+        return max(near, min(FEWEST, len(hits)))
 
     def ordered(self, hits: Sequence[Hit], encoded: Sequence[EncodedPassage]) -> list[Hit]:
         """One question's hits with their new scores, best first; ``encoded`` are the first of them."""
@@ -100,7 +114,11 @@ class RerankRetriever(Retriever):
         rest = hits[len(encoded) :]
         if rest:  # below the candidates, as far apart as they were
             shift = scored[-1].score - hits[len(encoded) - 1].score
-            scored += [replace(hit, score=hit.score + shift) for hit in rest]
+            near = self._near_ones(hits)
+            scored += [
+                replace(hit, score=hit.score + shift, is_near=place < near)
+                for place, hit in enumerate(rest, len(encoded))
+            ]
         return scored
 
 

@@ -121,7 +121,7 @@ class SearchRequest(RequestBody):
 
     book_id: BookIds
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION)
-    k: int = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
+    k: int = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages at most.")
     retriever: str | None = Field(
         default=None, max_length=200, description="The server's own choice where left out."
     )

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from encoders import bi_encoder, cross_encoder
-from encoders.activation_ranges import load_ranges, ranges_path, save_ranges
+from encoders.activation_ranges import Range, load_ranges, ranges_path, save_ranges
 from encoders.adapters import file_hash
 from encoders.backbone import load_backbone, load_tokenizer
 from encoders.errors import ModelError
@@ -55,21 +55,28 @@ def test_what_is_shipped_comes_with_its_ranges(weights: Path) -> None:
     ranges = load_ranges(weights, file_hash(weights))
     assert ranges is not None
     assert ranges_path(weights).with_suffix(".md").is_file()
-    for name, highest in ranges.items():
-        assert highest.min() > 0, name
+    for name, (_, reach) in ranges.items():
+        assert reach.min() > 0, name
 
 
-def test_ranges_are_kept_with_their_weights_rounded_up_a_little(tmp_path: Path) -> None:
+def test_ranges_are_kept_with_their_weights_and_hold_all_that_was_measured(tmp_path: Path) -> None:
     weights = tmp_path / "span.safetensors"
     assert load_ranges(weights, "abc") is None
-    ranges = {"a": np.array([0.01, 1.0, 1.001, 28.3], np.float32), "b": np.array([1e9, 3.0], np.float32)}
-    save_ranges(ranges, weights, "abc")
+    rng = np.random.default_rng(0)
+    ends = rng.normal(0, 3, (2, 1000)).astype(np.float32)
+    lowest = {"a": ends.min(0), "b": np.array([-0.17, 1e9, 2.0, 28.3], np.float32)}
+    highest = {"a": ends.max(0), "b": np.array([5.0, 1e9, 2.0, 28.4], np.float32)}
+    save_ranges(lowest, highest, weights, "abc")
     found = load_ranges(weights, "abc")
     assert found is not None
-    ratio = found["a"] / ranges["a"]
-    assert (ratio >= 1 - 1e-6).all()
-    assert (ratio <= 2**0.125 + 1e-6).all()
-    assert found["b"][0] > 1e5  # the most that a byte can say
+    middle, reach = found["a"]
+    assert (middle - reach <= lowest["a"] + 1e-5).all()
+    assert (middle + reach >= highest["a"] - 1e-5).all()
+    spread = np.maximum(highest["a"] - lowest["a"], abs(middle) / 7)
+    assert np.median(2 * reach / spread) < 1.2
+    middle, reach = found["b"]
+    assert reach[1] > 1e5  # the most that a byte can say
+    assert middle[2:] + reach[2:] == pytest.approx([2.0, 28.4], rel=0.2)
     with pytest.raises(ModelError, match=r"is of other weights, abc; span.safetensors is def; delete it, or"):
         load_ranges(weights, "def")
     ranges_path(weights).write_bytes(b"nothing")
@@ -80,12 +87,12 @@ def test_ranges_are_kept_with_their_weights_rounded_up_a_little(tmp_path: Path) 
 def test_nothing_that_was_measured_lies_beyond_the_ranges_and_larger_numbers_do(
     model: Transformer, ids: Ids, watched: Watched
 ) -> None:
-    assert share_cut(model, watched.ranges, ids) == 0
-    halved = {name: highest / 2 for name, highest in watched.ranges.items()}
-    assert 0 < share_cut(model, halved, ids) < 0.5
-    assert share_cut(model, halved, []) == 0
+    assert share_cut(model, watched.bounds, ids) == 0
+    lowest, highest = ({name: 0.5 * one for name, one in found.items()} for found in watched.bounds)
+    assert 0 < share_cut(model, (lowest, highest), ids) < 0.5
+    assert share_cut(model, (lowest, highest), []) == 0
     layers = model.config.num_hidden_layers
-    assert len(watched.ranges) == 4 * layers  # attention's three share one
+    assert len(highest) == 4 * layers  # attention's three share one
 
 
 @pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is not installed")
@@ -97,7 +104,10 @@ def test_states_by_fixed_scales_are_near_those_of_floating_point(
     arrays = {name: one.detach().numpy() for name, one in model.named_parameters()}
 
     def off(scale: float) -> float:
-        ranges = {name: highest * scale for name, highest in watched.ranges.items()}
+        ranges = {
+            name: Range((low + high) / 2, (high - low) / 2 * scale)
+            for (name, low), high in zip(watched.bounds[0].items(), watched.bounds[1].values(), strict=True)
+        }
         layers = OpenVINOTransformer(arrays, model.config, "fp32", int8=True, ranges=ranges)
         return float(np.mean([_distance(model, layers, text) for text in ids]))
 

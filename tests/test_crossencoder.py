@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from indexing.store import IndexStore
 from readers.default.generate import GenerateReader
 from readers.default.span import SpanReader
 from readers.reading import Reading
-from retrieval.rerank import FIRST_WEIGHT, RerankRetriever
+from retrieval.rerank import FEWEST, FIRST_WEIGHT, RerankRetriever
 from retrieval.sparse import Bm25Retriever
 
 NOVEL = novel(words=2_000)
@@ -98,7 +99,9 @@ def test_what_is_asked_twice_is_read_once_and_every_passage_is_said_something_of
 def test_what_the_retriever_read_no_reader_reads_again(index: BookIndex, weights: Weights) -> None:
     encoder = Counting(weights, "test")
     question = questions(NOVEL, 3)[1]
-    [hits] = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=4).search([question], 6)
+    [hits] = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=4, near=inf).search(
+        [question], 6
+    )
     texts = tuple(index.text(hit.passage.start, hit.passage.end) for hit in hits)
     reading = Reading(question, texts, encoded=tuple(hit.encoded for hit in hits))
     assert encoder.passes == 4
@@ -132,7 +135,9 @@ def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: Book
     question = questions(NOVEL, 3)[1]
     encoder = load_crossencoder()
     [before] = Bm25Retriever(index).search([question], 20)
-    [after] = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=6).search([question], 20)
+    [after] = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=6, near=inf).search(
+        [question], 20
+    )
     assert {hit.passage for hit in after[:6]} == {hit.passage for hit in before[:6]}
     assert [hit.passage for hit in after[6:]] == [hit.passage for hit in before[6:]]
     texts = [index.text(hit.passage.start, hit.passage.end) for hit in after[:6]]
@@ -146,13 +151,30 @@ def test_the_candidates_are_ordered_by_relevance_and_the_rest_follow(index: Book
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize("near", [0.0, 2.0, 5.0, 1000.0])
+def test_what_is_far_behind_the_best_is_not_read(index: BookIndex, weights: Weights, near: float) -> None:
+    question = questions(NOVEL, 3)[1]
+    [before] = Bm25Retriever(index).search([question], 20)
+    scores = [hit.score for hit in before]
+    of_those = {0.0: FEWEST, 1000.0: 20}.get(near, sum(scores[0] - score < near for score in scores))
+    assert of_those >= FEWEST
+    encoder = Counting(weights, "test")
+    retriever = RerankRetriever(index, Bm25Retriever(index), encoder, candidates=6, near=near)
+    [after] = retriever.search([question], 20)
+    read = min(6, of_those)
+    assert encoder.passes == read
+    assert [hit.encoded is not None for hit in after] == [True] * read + [False] * (20 - read)
+    assert [hit.is_near for hit in after] == [True] * of_those + [False] * (20 - of_those)
+    assert [hit.passage for hit in after[read:]] == [hit.passage for hit in before[read:]]
+
+
 def test_many_searches_are_reranked_in_one_reading_as_each_alone(index: BookIndex, weights: Weights) -> None:
     asked = questions(NOVEL, 4)
     together, alone = Counting(weights, "test"), Counting(weights, "test")
     searches = [(asked[:2], 3, None), (asked[2:3], 8, index.characters // 2), (asked[3:], 1, None)]
 
     def retriever(encoder: CrossEncoder) -> RerankRetriever:
-        return RerankRetriever(index, Bm25Retriever(index), encoder, candidates=5)
+        return RerankRetriever(index, Bm25Retriever(index), encoder, candidates=5, near=inf)
 
     at_once = RerankRetriever.finish([retriever(together).begin(*search) for search in searches])
     one_by_one = [retriever(alone).search(*search) for search in searches]

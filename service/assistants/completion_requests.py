@@ -78,7 +78,7 @@ class CompletionRequest(RequestBody):
     stream: bool = Field(default=False, description="Send the answer word by word in server-sent events.")
     stream_options: StreamOptions | None = None
     before: Limits = None
-    k: StrictInt = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages.")
+    k: StrictInt = Field(default=5, ge=1, le=MOST_PASSAGES, description="How many passages at most.")
     retriever: str | None = Field(
         default=None, max_length=200, description="The server's own choice where left out."
     )
