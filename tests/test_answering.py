@@ -105,6 +105,18 @@ def test_the_passages_read_are_told_in_story_order_with_their_scores(qa: BookQA)
         assert [hit.score for hit in found.hits] == sorted(scores.values(), reverse=True)
 
 
+def test_a_language_model_is_given_what_other_readers_would_go_astray_in(qa: BookQA) -> None:
+    ask = replace(ASKS[0], k=20, retriever="rerank")
+    [of_others] = qa.find([replace(ask, reader="span")])
+    [of_model] = qa.find([replace(ask, reader="chat:http://127.0.0.1:9/v1@model=none")])
+    near = [hit.passage.number for hit in of_others.hits if hit.is_near]
+    assert len(near) < len(of_others.hits)
+    assert [hit.passage.number for hit in of_others.in_story_order] == sorted(near)
+    assert [hit.passage.number for hit in of_model.in_story_order] == sorted(
+        hit.passage.number for hit in of_model.hits
+    )
+
+
 def test_the_chapter_and_the_share_of_the_book_are_those_of_the_evidence(qa: BookQA) -> None:
     evidence = qa.answer(replace(ASKS[2], k=1)).evidence
     assert evidence is not None

@@ -7,16 +7,21 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from encoders.cross_encoder import CrossEncoder
 from evaluation.metrics.overlap import rouge_l
+from indexing.book import Book
+from indexing.build import build_book
+from indexing.ids import slug
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
 from readers.default.answer_selector import WEIGHTS
 from readers.default.auto import AutoReader
 from readers.reading import Reading
+from retrieval.rerank import RerankRetriever
 from terminal.progress import ProgressBars
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
@@ -33,37 +38,44 @@ from training.selection import (
 
 SECTIONS = "sections"
 MOST = 300  # questions of each kind, unless a run wants others
-CANDIDATES = 10  # passages that BM25 finds, of which the most relevant are read
-READ = 5
+READ = 5  # passages of a book, at most
+TALES = "fairy-tales"  # the id of the book that all of them make, as in one that is long
 
 # What is read for a question about each kind of document.
 _READ_AS = {FAIRYTALES: (SECTIONS, STORIES), SUMMARIES: (SUMMARIES,), STORIES: (STORIES,)}
 
 
+Tell = Callable[[str, int, int], None]
+
+
 def score_candidates(
-    reader: AutoReader,
-    corpus: Corpus,
-    on_progress: Callable[[int, int], None] | None = None,
-    most: int = MOST,
+    reader: AutoReader, corpus: Corpus, tell: Tell, most: int = MOST
 ) -> list[ScoredCandidates]:
     """The candidates for held-out questions that no model was trained on, scored.
 
     At most ``most`` questions of each kind, always the same ones. Fairy tales are read twice, their
-    sections alone and passages found in the story; summaries are read whole, and of full stories the
-    passages found.
+    sections alone and passages found in one book of them all; summaries are read whole, and of full
+    stories the passages found. ``tell(step, done, of)`` is told how far it is.
     """
     questions = _held_out_questions(corpus, most)
+    books = books_to_search([document for where, document, _ in questions if where == STORIES])
     scored = []
-    for first in range(0, len(questions), 16):
-        part = questions[first : first + 16]
-        readings = [_reading(where, document, question, reader.encoder) for where, document, question in part]
-        for (where, document, question), (answers, signals) in zip(
-            part, reader.candidates(readings), strict=True
-        ):
-            worth = tuple(rouge_l(answer.text, question.answers) for answer in answers)
-            scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
-        if on_progress is not None:
-            on_progress(first + len(part), len(questions))
+    with TemporaryDirectory() as folder:
+        store = IndexStore(folder)
+        retrievers: dict[str, RerankRetriever] = {}
+        for done, book in enumerate(books, 1):
+            build_book(book, BuildSettings(), store)
+            retrievers[book.id] = RerankRetriever(store.open(book.id), encoder=reader.encoder)
+            tell("indexing", done, len(books))
+        for first in range(0, len(questions), 16):
+            part = questions[first : first + 16]
+            readings = [_reading(where, document, question, retrievers) for where, document, question in part]
+            for (where, document, question), (answers, signals) in zip(
+                part, reader.candidates(readings), strict=True
+            ):
+                worth = tuple(rouge_l(answer.text, question.answers) for answer in answers)
+                scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
+            tell("reading", first + len(part), len(questions))
     return scored
 
 
@@ -77,21 +89,37 @@ def _held_out_questions(corpus: Corpus, most: int) -> list[tuple[str, Document, 
     return found
 
 
-def _reading(where: str, document: Document, question: LabelledQuestion, encoder: CrossEncoder) -> Reading:
+def books_to_search(documents: Sequence[Document]) -> list[Book]:
+    """The books that passages are found in: all fairy tales in one, every full story by itself."""
+    texts: dict[str, list[str]] = {}
+    for document in {document.name: document for document in documents}.values():
+        texts.setdefault(_book_of(document), []).append(document.text)
+    return [Book(id, id, "\n\n".join(of_book), source=id) for id, of_book in texts.items()]
+
+
+def _book_of(document: Document) -> str:
+    return TALES if document.kind == FAIRYTALES else slug(document.name)
+
+
+def _reading(
+    where: str,
+    document: Document,
+    question: LabelledQuestion,
+    retrievers: Mapping[str, RerankRetriever],
+) -> Reading:
     if where == SECTIONS:
         return Reading(question.text, tuple(document.text[start:end] for start, end in question.gold))
     if where == SUMMARIES:
         return Reading(question.text, (document.text,))
-    return Reading(question.text, most_relevant(document, question.text, encoder))
+    return found_reading(retrievers[_book_of(document)], question.text)
 
 
-def most_relevant(document: Document, question: str, encoder: CrossEncoder) -> tuple[str, ...]:
-    """The passages of a document to read for a question, in story order."""
-    best = np.argsort(-document.sparse.bm25(question), kind="stable")[:CANDIDATES].tolist()
-    [encoded] = encoder.encode([(question, [document.texts[number] for number in best])])
-    relevance = {number: one.relevance for number, one in zip(best, encoded, strict=True)}
-    chosen = sorted(best, key=lambda number: -relevance[number])[:READ]
-    return tuple(document.texts[number] for number in sorted(chosen))
+def found_reading(retriever: RerankRetriever, question: str) -> Reading:
+    """What is read of a book by default: of the best passages those near the best, in story order."""
+    [hits] = retriever.search([question], READ)
+    near = sorted((hit for hit in hits if hit.is_near), key=lambda hit: hit.passage.start)
+    texts = tuple(retriever.text_of(hit) for hit in near)
+    return Reading(question, texts, encoded=tuple(hit.encoded for hit in near))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +178,5 @@ def train(
         )
     reader = AutoReader.without_selector(str(start))
     with ProgressBars() as tell:
-        scored = score_candidates(reader, corpus, lambda done, total: tell("reading", done, total), questions)
+        scored = score_candidates(reader, corpus, tell, questions)
     return write_selector(scored, run.out, run.command)
