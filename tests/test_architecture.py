@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
 import subprocess
@@ -246,7 +247,10 @@ def test_importing_a_room_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("room", ["indexing", "retrieval", "readers"])
 def test_all_modules_of_a_room_together_load_no_room_that_it_may_not_import(room: str) -> None:
-    *_, loaded = loaded_by([module for module in MODULES if module.partition(".")[0] == room]).values()
+    modules = [module for module in MODULES if module.partition(".")[0] == room]
+    if importlib.util.find_spec("openvino") is None:  # those that run in it import it at once
+        modules = [module for module in modules if "openvino" not in module]
+    *_, loaded = loaded_by(modules).values()
     assert loaded & set(ARROWS) <= {room, *ARROWS[room]}
 
 
