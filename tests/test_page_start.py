@@ -206,6 +206,7 @@ def test_nothing_of_a_book_stays_in_sight_where_the_next_one_is_not_there(stocke
     expect(stocked.locator("#start")).to_be_visible()
     for gone in ("#ask", "#answer", "#suggestions"):
         expect(stocked.locator(gone)).to_be_hidden()
+    expect(stocked.locator("#strip button")).to_have_count(0)
     assert stocked.title() == "storyqa"
     stocked.go_back()
     browsing.answered(stocked)
@@ -239,6 +240,7 @@ def kinds() -> dict[str, int]:
 def test_no_kind_of_problem_gives_advice_for_a_command_line(stocked: Any) -> None:
     stocked.goto("/#book=lantern")
     now: dict[str, Any] = {}
+    closed: list[str] = []
 
     def refuse(route: Any) -> None:
         body = {"type": f"urn:storyqa:problem:{now['kind']}", "status": now["status"], "detail": ADVICE}
@@ -252,13 +254,16 @@ def test_no_kind_of_problem_gives_advice_for_a_command_line(stocked: Any) -> Non
         now.update(kind=kind, status=status)
         stocked.locator("#strip button").first.press("Enter")
         stocked.keyboard.press("Escape")
+        expect(stocked.locator("#error")).to_be_visible()  # it is hidden from the click on
         expect(stocked.locator("#error p")).to_have_text(re.compile(r"^[A-Z].*\.$"))
         said = stocked.locator("#error p").text_content()
         assert not re.search(r"storyqa|STORYQA|--|id=|header", said), f"{kind}: {said}"
-        if kind == "unknown-book":
+        if stocked.locator("#ask").is_hidden():  # a book that is not here is closed
+            closed.append(kind)
             stocked.locator("#book").click()
             stocked.locator("#books button").filter(has_text="Lamp").click()
             expect(stocked.locator("#question")).to_be_focused()
+    assert closed == ["unknown-book", "unknown-shelf", "no-book"]
 
 
 @browser_test

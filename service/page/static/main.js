@@ -148,6 +148,7 @@ function clearScope() {
   asking?.abort();
   if (scope !== null) clearAnswer();
   scope = null;
+  strip.close();
   cover.show(null);
   overviews.at(null, 0);
   conversation.clear();

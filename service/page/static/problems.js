@@ -7,6 +7,7 @@ const WORDS = {
   "unknown-book": "This book is not here, or not any more.",
   "unknown-shelf": "This shelf is not here, or not any more.",
   "no-book": "There is no book here to ask.",
+  "no-cover": "This book has no cover.",
   "unknown-job": "The service does not know of this book any more; look for it among the books.",
   "unknown-character": "Nobody is called so up to here, or several people are.",
   "missing-extra": `The service cannot find names in books; ${TELL}.`,

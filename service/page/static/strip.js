@@ -34,6 +34,13 @@ export class Strip {
     this.showRead(1);
   }
 
+  /** Of no book any more: what has the focus still must not be opened. */
+  close() {
+    this.clear();
+    this.book = null;
+    this.layers.chapters.replaceChildren();
+  }
+
   showRead(share) {
     this.layers.unread.style.left = `${100 * share}%`;
     // The titles of what has not been read are nobody's to see.
