@@ -151,12 +151,13 @@ def _hash_folder(folder: Path) -> str:
 
 def _trained(name: str, path: Path) -> TransformerEncoder:
     """The backbone with the weights that ``storyqa train dense`` left."""
-    runtime = pick_runtime()
-    weights = load_weights(path, runtime.framework)
+    weights = load_weights(path, pick_runtime().framework)
     base = weights.backbone
     own = file_hash(path)
     hash = hashlib.sha256(f"{base.sha256}+{own}".encode()).hexdigest()
-    model = run_backbone(base, weights.tensors, runtime, load_ranges(path, own))
+    ranges = load_ranges(path, own)
+    runtime = pick_runtime().given(ranges)
+    model = run_backbone(base, weights.tensors, runtime, ranges)
     return TransformerEncoder(name, hash, model, runtime, load_tokenizer(base), LONGEST)
 
 
@@ -169,7 +170,7 @@ def load_encoder(name: str = STORY) -> Encoder:
     where the folder is missing or holds no encoder.
     """
     if name in PLAIN:
-        base, runtime = BACKBONES[PLAIN[name]], pick_runtime()
+        base, runtime = BACKBONES[PLAIN[name]], pick_runtime().given(None)
         model = run_backbone(base, {}, runtime)
         return TransformerEncoder(name, base.sha256, model, runtime, load_tokenizer(base), LONGEST)
     if name == STORY:

@@ -76,7 +76,7 @@ class CrossEncoder:
         ``ranges`` are those of what its linear maps are given, where they were measured.
         """
         self.version = version
-        self.runtime = pick_runtime()
+        self.runtime = pick_runtime().given(ranges)
         self.base = weights.backbone
         trained = {name: tensor for name, tensor in weights.tensors.items() if not name.startswith("head.")}
         self.backbone = run_backbone(self.base, trained, self.runtime, ranges)

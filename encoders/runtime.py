@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -73,6 +73,12 @@ class Runtime:
         """To what multiple of tokens batches are padded: OpenVINO prepares for every length that is new."""
         return 8 if self.name == OPENVINO else 1
 
+    def given(self, ranges: Ranges | None) -> Runtime:
+        """The one for weights that have these ranges: AMX multiplies bf16 faster than 8-bit integers whose
+        scales are found at each call."""
+        slower = self.int8 and ranges is None and "amx_bf16" in processor_flags()
+        return replace(self, int8=False) if slower else self
+
     @cached_property
     def torch_device(self) -> torch.device:
         """The device as torch has it."""
@@ -117,8 +123,7 @@ def pick_runtime(named: str | None = None) -> Runtime:
     if named == OPENVINO or (named is None and fast):
         flags = frozenset() if held_back else processor_flags()
         has_bf16 = not flags.isdisjoint({"avx512_bf16", "amx_bf16"})
-        # With AMX it was not measured.
-        int8 = "avx512_vnni" in flags and "amx_tile" not in flags
+        int8 = "avx512_vnni" in flags
         return Runtime(OPENVINO, "cpu", "bf16" if has_bf16 else "fp32", int8)
     device = pick_device()
     floats = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32"}

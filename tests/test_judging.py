@@ -59,7 +59,8 @@ PLAIN = Signals(
     relevance=1.0,
     own_relevance=1.0,
     certainty=0.5,
-    alone=None,
+    passages=3,
+    words_read=600,
 )
 
 
@@ -127,6 +128,19 @@ def test_a_selector_learns_whose_answers_to_which_questions_are_right() -> None:
     (scores,) = _validated(scored).values()
     assert (scores.questions, scores.judged, scores.best_possible) == (120, 1.0, 1.0)
     assert scores.spans == scores.written == 0.5
+
+
+def test_a_selector_learns_how_many_passages_right_answers_are_from() -> None:
+    """A tale's answer is right where a novel's, of more passages, is not: nothing else tells them apart."""
+    of_each = {passages: replace(PLAIN, passages=passages, words_read=200 * passages) for passages in (2, 9)}
+    scored = [
+        ScoredCandidates(f"{n}", "stories", "Who was it?", (signals,), (float(passages == 2),))
+        for n in range(60)
+        for passages, signals in of_each.items()
+    ]
+    selector = fit_selector(scored)
+    few, many = (selector.right(signals.features("Who was it?")) for signals in of_each.values())
+    assert few > 0.9 > 0.1 > many
 
 
 def test_no_question_is_judged_by_a_judge_that_was_shown_its_story() -> None:

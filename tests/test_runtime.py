@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from encoders import bi_encoder, cross_encoder
 from encoders.backbone import load_backbone, load_tokenizer
 from encoders.cross_encoder import EncodedWindow
-from encoders.device import may_have_gpu, threads, use_threads
+from encoders.device import may_have_gpu, processor_flags, threads, use_threads
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO, TORCH, VARIABLE, Runtime, pick_runtime
 from encoders.transformer import Transformer
@@ -222,6 +222,13 @@ def test_a_processor_that_is_held_back_gets_no_int8(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(VARIABLE, OPENVINO)
     assert pick_runtime() == FP32
     assert str(pick_runtime()).endswith(" on cpu in fp32")
+
+
+def test_integers_of_fixed_scales_run_wherever_they_are_multiplied_and_others_not_beside_amx() -> None:
+    int8 = Runtime(OPENVINO, "cpu", "bf16", True)
+    assert int8.given({}) == int8
+    assert int8.given(None).int8 is ("amx_bf16" not in processor_flags())
+    assert FP32.given(None) == FP32.given({}) == FP32
 
 
 def test_an_unknown_runtime_is_said_with_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,10 @@ def test_gradients_are_those_of_transformers(architecture: str, folders: dict[st
     ours, theirs = (dict(model.named_parameters()) for model in models)
     assert ours.keys() == theirs.keys()
     for name, parameter in ours.items():
-        if theirs[name].grad is not None and parameter.grad is not None:
+        if name.endswith(("key.bias", "k.bias")):
+            # It adds the same to all that a query is compared with, which changes nothing but by rounding.
+            assert parameter.grad.abs().max() < 1e-5
+        elif theirs[name].grad is not None and parameter.grad is not None:
             scale = float(theirs[name].grad.abs().max()) + 1e-6
             torch.testing.assert_close(parameter.grad, theirs[name].grad, atol=1e-4 * scale, rtol=1e-3)
     assert sum(parameter.grad is not None for parameter in ours.values()) > 0.9 * len(ours)

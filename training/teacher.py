@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from encoders.adapters import file_hash, load_weights
+from encoders.adapters import file_hash
 from encoders.backbone import Backbone, load_tokenizer
-from encoders.cross_encoder import WEIGHTS, CrossEncoder, EncodedWindow
+from encoders.cross_encoder import WEIGHTS, EncodedWindow, load_crossencoder
 from encoders.errors import ModelError
 from encoders.vocabularies import translation
 from encoders.windows import Window
@@ -51,7 +51,7 @@ class Teacher:
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train large")
         self.sha256 = file_hash(path)
-        self._encoder = CrossEncoder(load_weights(path), self.sha256[:12])
+        self._encoder = load_crossencoder(str(weights))
         self._own = _Layout.of(load_tokenizer(self._encoder.base))
         self._ids = translation(load_tokenizer(student), load_tokenizer(self._encoder.base))
         self._store = None

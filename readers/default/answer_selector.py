@@ -26,8 +26,8 @@ class Signals:
     the generator's candidates; ``log_probability`` is the generator's per token: the last two are None where
     nothing was written, for it takes the generator a sixth of all the time to say. ``relevance`` is the
     log-odds that the best window answers the question at all, and ``own_relevance`` that of the
-    passage it rests on; ``certainty`` is the probability of the likeliest span. ``alone`` is how many
-    words were read if they were one passage, None if there were several.
+    passage it rests on; ``certainty`` is the probability of the likeliest span. ``passages`` of
+    ``words_read`` words in all were read: of a novel more than of a tale, and fewer answers are right.
     """
 
     written: bool
@@ -38,7 +38,8 @@ class Signals:
     relevance: float
     own_relevance: float
     certainty: float
-    alone: int | None
+    passages: int
+    words_read: int
 
     def features(self, question: str) -> dict[str, float]:
         """The model's inputs by name."""
@@ -65,8 +66,10 @@ class Signals:
         for word in ABOUT:
             if word in asked:
                 found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
-        if self.alone is not None:
-            found |= {"alone": 1.0, "log_alone": math.log1p(self.alone)}
+        if self.passages == 1:
+            found |= {"alone": 1.0, "log_alone": math.log1p(self.words_read)}
+        else:
+            found |= {"log_passages": math.log(self.passages), "log_words_read": math.log1p(self.words_read)}
         return {name: value for name, value in found.items() if value}
 
 

@@ -143,7 +143,7 @@ class AutoReader(Ranker):
                 else [0.0] * len(texts)
             )
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
-        alone = len(reading.passages[0].split()) if len(reading.passages) == 1 else None
+        words_read = sum(len(passage.split()) for passage in reading.passages)
         return [
             Signals(
                 written=answer.span is None,
@@ -154,7 +154,8 @@ class AutoReader(Ranker):
                 relevance=max(relevance),
                 own_relevance=_relevance(answer.span or answer.support, relevance),
                 certainty=float(probabilities(spans).max()) if spans else 0.0,
-                alone=alone,
+                passages=len(reading.passages),
+                words_read=words_read,
             )
             for i, answer in enumerate(candidates)
         ]
