@@ -267,21 +267,23 @@ def test_the_mean_of_runs_is_each_weights_mean(
     arguments = ["train", "average", "--data", str(data), "--out", str(tmp_path / "mean"), "--json"]
     starts = [option for seed in "12" for option in ("--start", str(tmp_path / seed))]
     assert run([*arguments, *starts]) == 0
-    (path,) = json.loads(capsys.readouterr().out)["weights"]
-    mean, *parts = (
-        load_weights(Path(p)).tensors for p in (path, *sorted(tmp_path.glob("[12]/span.safetensors")))
-    )
-    for name, tensor in mean.items():
-        torch.testing.assert_close(
-            tensor.float(), (parts[0][name].float() + parts[1][name].float()) / 2, atol=1e-3, rtol=1e-3
+    paths = [Path(path) for path in json.loads(capsys.readouterr().out)["weights"]]
+    assert [path.name for path in paths] == ["span.safetensors", "generate.safetensors"]
+    for path in paths:
+        mean, *parts = (
+            load_weights(one).tensors for one in (path, *sorted(tmp_path.glob(f"[12]/{path.name}")))
         )
-    assert "2 runs" in Path(path).with_suffix(".md").read_text()
+        for name, tensor in mean.items():
+            torch.testing.assert_close(
+                tensor.float(), (parts[0][name].float() + parts[1][name].float()) / 2, atol=1e-3, rtol=1e-3
+            )
+        assert "2 runs" in path.with_suffix(".md").read_text()
     assert run([*arguments, *starts[:2]]) == 2
     adapted = Trainer(CrossEncoderTask(replace(TINY, rank=2, fairytales=1), corpus), tmp_path / "3")
     adapted.train(validations=0)
     cross_encoder.export(adapted, "storyqa train span")
     with pytest.raises(ModelError, match="of one --rank"):
-        average([load_start(tmp_path / name) for name in "13"])
+        average([load_weights(tmp_path / name / "span.safetensors") for name in "13"])
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -262,10 +262,12 @@ def description(base: Backbone) -> str:
     )
 
 
-def _decoder_description(task: CrossEncoderTask, sha256: str) -> str:
-    """What a card says that the decoder's weights are, beside the cross-encoder of that SHA-256."""
-    states = f"the states of the cross-encoder `{WEIGHTS}` (SHA-256 `{sha256}`)"
-    rest = task.decoder_weights().rest
+def decoder_description(encoder: str, rest: str | None) -> str:
+    """What a card says that a decoder's weights are, beside the cross-encoder of that SHA-256.
+
+    ``rest`` is that of the decoder whose other parameters they are read with, if any.
+    """
+    states = f"the states of the cross-encoder `{WEIGHTS}` (SHA-256 `{encoder}`)"
     if rest is None:
         return f"A pointer-generator's decoder over {states}."
     return (
@@ -355,5 +357,6 @@ def export(trainer: Trainer[CrossEncoderTask], command: str, start: Path | None 
         write_card(paths[0], base, description(base), made)
     if task.decoder is not None:
         paths.append(save_weights(task.decoder_weights(), trainer.out / DECODER_WEIGHTS, task.settings))
-        write_card(paths[1], base, _decoder_description(task, file_hash(paths[0])), made)
+        what = decoder_description(file_hash(paths[0]), task.decoder_weights().rest)
+        write_card(paths[1], base, what, made)
     return Trained(tuple(paths), trainer.seconds, trainer.scores)
