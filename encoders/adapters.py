@@ -28,10 +28,10 @@ class Weights:
     rest: str | None = None
 
 
-def load_weights(path: Path, framework: str = TORCH) -> Weights:
+def load_weights(path: Path, framework: str = TORCH, known: Mapping[str, Backbone] = BACKBONES) -> Weights:
     """What a model's file holds, for ``TORCH`` or ``NUMPY``.
 
-    Raises ModelError if unreadable or for a backbone that is none of ours.
+    Raises ModelError if unreadable or for a backbone that is none of the ``known``.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -42,10 +42,10 @@ def load_weights(path: Path, framework: str = TORCH) -> Weights:
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path} cannot be read ({error}); train it again or reinstall storyqa") from error
     named = metadata.get("backbone")
-    backbone = find_backbone(named)
+    backbone = find_backbone(named, known)
     if backbone is None:
-        known = ", ".join(f"{one.name} {one.sha256}" for one in BACKBONES.values())
-        raise ModelError(f"{path} was trained on the encoder {named}, none of {known}; train it again")
+        choices = ", ".join(f"{one.name} {one.sha256}" for one in known.values())
+        raise ModelError(f"{path} was trained on the backbone {named}, none of {choices}; train it again")
     return Weights(backbone, tensors, metadata.get("rest"))
 
 

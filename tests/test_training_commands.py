@@ -64,6 +64,10 @@ RECORDED = {
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
+    "write": (
+        *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "mctest", "clozes"),
+        *("elsewhere", "renamed", "rate", "rank", "batch_tokens", "longest", "examples", "chunk"),
+    ),
     **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
     **dict.fromkeys(("cbt", "cnn"), CLOZE),
     **dict.fromkeys(PROPERTY_SIZES, PROPERTY),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     BartConfig,
@@ -26,6 +28,9 @@ from transformers import (
     T5Config,
     T5ForConditionalGeneration,
 )
+
+from encoders.adapters import file_hash
+from encoders.backbone import SMOLLM2, Backbone
 
 Model = TypeVar("Model", bound=PreTrainedModel)
 LONGEST = 256  # tokens that each model reads
@@ -257,6 +262,71 @@ def save_chat(folder: Path) -> Path:
         for before, after in pairwise(chain):
             model.lm_head.weight[after] = model.model.embed_tokens.weight[before] / 4
     model.save_pretrained(folder)
+    return folder
+
+
+_WRITER_TEMPLATE = (
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] }}"
+    "{{ '<|im_end|>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def save_writer(folder: Path) -> Path:
+    """A Llama of random weights with SmolLM2's chat template, bytes and the words of ``TEXT``."""
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = [piece for word in _words() if word.isalpha() for piece in (word, f"\u0120{word}")]
+    # Each word is put together from the left, letter by letter.
+    merges = list(dict.fromkeys((word[:i], word[i]) for word in words for i in range(1, len(word))))
+    pieces = dict.fromkeys([*special, *letters, *("".join(pair) for pair in merges)])
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer,
+        bos_token="<|im_start|>",
+        eos_token="<|im_end|>",
+        pad_token="<|im_end|>",
+        unk_token="<|endoftext|>",
+        chat_template=_WRITER_TEMPLATE,
+    ).save_pretrained(folder)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=2_048,
+        tie_word_embeddings=True,
+        pad_token_id=vocabulary["<|im_end|>"],
+        bos_token_id=vocabulary["<|im_start|>"],
+        eos_token_id=vocabulary["<|im_end|>"],
+    )
+    model = _fill(LlamaForCausalLM(config), seed=7, scale=0.4)
+    _fill(model.model.embed_tokens, seed=8, scale=0.5)
+    model.save_pretrained(folder)
+    return folder
+
+
+def writer_backbone(folder: Path) -> Backbone:
+    """What ``save_writer`` left in a folder, as a backbone in the place of smollm2."""
+    weights = "model.safetensors"
+    beside = ("config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
+    return replace(
+        SMOLLM2, sha256=file_hash(folder / weights), width=64, weights=weights, archive=None, beside=beside
+    )
+
+
+def save_adapters(folder: Path, backbone: Backbone) -> Path:
+    """Adapters of one linear map of ``save_writer``'s model."""
+    rng = np.random.default_rng(9)
+    name = "model.layers.1.mlp.down_proj"
+    shapes = {f"{name}.lora_A": (2, 128), f"{name}.lora_B": (64, 2)}
+    tensors = {one: torch.from_numpy(rng.normal(0.0, 0.5, shape)).half() for one, shape in shapes.items()}
+    save_file(tensors, folder / "write.safetensors", metadata={"backbone": backbone.sha256})
     return folder
 
 

@@ -1,8 +1,8 @@
-"""A backbone that can be trained: low-rank adapters beside its layers, or the layers themselves."""
+"""Models that can be trained: by low-rank adapters beside their layers, or the layers themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,44 +20,32 @@ SCALE = 2  # alpha / rank
 _ENDS = ((".lora_A.default.weight", DOWN, 1), (".lora_B.default.weight", UP, SCALE))
 
 
-class TrainableBackbone:
-    """A shared backbone with ``rank`` low-rank adapters per linear map, or all layers trained for rank 0.
+class AdaptedModel:
+    """A model of which low-rank adapters beside linear maps are trained (Hu et al. 2021), by ``peft``."""
 
-    Adapters: Hu et al. 2021, by ``peft``. Embeddings stay as they are: they are shared with every
-    other model of the process, and half of the backbone's size.
-    """
-
-    def __init__(self, base: Backbone, rank: int, start: Mapping[str, torch.Tensor] | None = None) -> None:
-        """``start`` replaces parameters of the backbone before it is adapted."""
+    def __init__(self, model: Any, adapted: Sequence[str], rank: int) -> None:
+        """Adapters beside the linear maps whose names end in one of ``adapted``; none for rank 0."""
         self.rank = rank
-        backbone = load_backbone(start, base)
-        self.model: Any
-        if rank:
-            if find_spec("peft") is None:
-                raise MissingExtra("training adapters needs peft; install: pip install 'storyqa[train]'")
-            from peft import LoraConfig, inject_adapter_in_model
-            from peft.tuners.lora import LoraLayer
+        self.model = model
+        if not rank:
+            return
+        if find_spec("peft") is None:
+            raise MissingExtra("training adapters needs peft; install: pip install 'storyqa[train]'")
+        from peft import LoraConfig, inject_adapter_in_model
+        from peft.tuners.lora import LoraLayer
 
-            config = LoraConfig(
-                r=rank, lora_alpha=SCALE * rank, lora_dropout=0.0, target_modules=list(base.adapted)
-            )
-            self.model = inject_adapter_in_model(config, backbone)
-            for module in self.model.modules():
-                if isinstance(module, LoraLayer):
-                    # Autocast brings what is multiplied to one format; by way of fp32 it would go twice
-                    # through the memory of a card.
-                    module.cast_input_dtype_enabled = False
-            dtype = pick_dtype(pick_device())
-            for parameter in self.model.parameters():
-                if not parameter.requires_grad:
-                    # As they are multiplied: a sixth faster than to cast them anew at every step.
-                    parameter.data = parameter.data.to(dtype)
-        else:
-            for parameter in backbone.encoder.layer.parameters():
-                # A copy: the pretrained values are shared with every other model of the process.
-                parameter.data = parameter.data.clone()
-                parameter.requires_grad_(True)
-            self.model = backbone
+        config = LoraConfig(r=rank, lora_alpha=SCALE * rank, lora_dropout=0.0, target_modules=list(adapted))
+        self.model = inject_adapter_in_model(config, model)
+        for module in self.model.modules():
+            if isinstance(module, LoraLayer):
+                # Autocast brings what is multiplied to one format; by way of fp32 it would go twice
+                # through the memory of a card.
+                module.cast_input_dtype_enabled = False
+        dtype = pick_dtype(pick_device())
+        for parameter in self.model.parameters():
+            if not parameter.requires_grad:
+                # As they are multiplied: a sixth faster than to cast them anew at every step.
+                parameter.data = parameter.data.to(dtype)
 
     def parameters(self) -> list[torch.nn.Parameter]:
         """What is trained."""
@@ -87,3 +75,20 @@ class TrainableBackbone:
             if trained not in own or own[trained].shape != tensor.shape:
                 raise ModelError(f"the weights to start from have {name}, which this run does not train")
             own[trained].data.copy_(tensor)
+
+
+class TrainableBackbone(AdaptedModel):
+    """A shared backbone with ``rank`` low-rank adapters per linear map, or all layers trained for rank 0.
+
+    Embeddings stay as they are: they are shared with every other model of the process, and half of the
+    backbone's size.
+    """
+
+    def __init__(self, base: Backbone, rank: int, start: Mapping[str, torch.Tensor] | None = None) -> None:
+        """``start`` replaces parameters of the backbone before it is adapted."""
+        super().__init__(load_backbone(start, base), base.adapted, rank)
+        if not rank:
+            for parameter in self.model.encoder.layer.parameters():
+                # A copy: the pretrained values are shared with every other model of the process.
+                parameter.data = parameter.data.clone()
+                parameter.requires_grad_(True)

@@ -43,6 +43,25 @@ class Unanswerable:
         texts = tuple(other.texts[number] for number in sorted(best.tolist()))
         return Example(question.text, texts, (), (), question.answers)
 
+    def instead_of(
+        self,
+        example: Example,
+        document: Document,
+        question: LabelledQuestion,
+        rng: random.Random,
+        shares: tuple[float, float],
+    ) -> Example:
+        """The example of a question, or for some of them another, which has no answer.
+
+        ``shares`` of them are asked of another document, and about somebody else.
+        """
+        elsewhere, renamed = shares
+        if not elsewhere + renamed or (chance := rng.random()) >= elsewhere + renamed:
+            return example
+        if chance < elsewhere:
+            return self.of_another_document(document, question, rng) or example
+        return self.about_somebody_else(document, example, rng) or example
+
     def about_somebody_else(self, document: Document, example: Example, rng: random.Random) -> Example | None:
         """The example with a name in its question replaced by one that its document never mentions.
 

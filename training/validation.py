@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from evaluation.metrics.overlap import reciprocal_rank, rouge_l
 from readers.default.generate import GenerateReader
 from readers.default.span import SpanReader
 from readers.neural.reader import NeuralReader
-from readers.reading import Reading
+from readers.reading import Reader, Reading
 from retrieval.hybrid import z_scores
 from text.spans import overlaps
 from training.context_sampling import nearest_passages
@@ -23,6 +23,7 @@ from training.corpora.corpus import Document, LabelledQuestion, iter_questions, 
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES
 from training.corpora.squad import ARTICLES
+from training.unanswerable import Unanswerable
 
 if TYPE_CHECKING:
     from readers.default.pointer_generator import PointerDecoder
@@ -31,6 +32,7 @@ Encode = Callable[[Sequence[str]], NDArray[Any]]
 
 DENSE_WEIGHTS = (1.0, 0.5, 0.3)  # of the dense scores beside those of BM25
 SECTIONS, WHOLE, RELEVANCE = 240, 120, 60  # questions of each kind that the cross-encoder is asked
+WRITTEN_SECTIONS, WRITTEN_WHOLE = 80, 40  # that a language model is asked, which takes seconds for each
 FOUND = 8  # passages that BM25 finds, to be put in order of relevance
 ANSWERED, RANKED = 400, 120  # questions that a neural model is asked, and those whose candidates it ranks
 
@@ -77,17 +79,49 @@ def reading_scores(
     their summaries; ``relevance`` orders the passages that BM25 finds in the question's story.
     """
     span = SpanReader(encoder)
-    readers: dict[str, SpanReader | GenerateReader] = {"span": span}
+    readers: dict[str, Reader] = {"span": span}
     if decoder is not None:
         from readers.default.torch_decoding import TorchDecoding
 
         decoding = TorchDecoding(decoder, encoder.runtime.torch_device)
         readers["generate"] = GenerateReader(encoder, decoding)
+    found = _answer_scores(readers, held_out, SECTIONS, WHOLE)
+    ranked = _tales(held_out, SECTIONS)[:RELEVANCE]
+    if ranked:
+        found["relevance"] = sum(_first_is_right(encoder, *pair) for pair in ranked) / len(ranked)
+    return found
+
+
+def writing_scores(reader: Reader, held_out: Sequence[Document]) -> dict[str, float]:
+    """ROUGE-L of a language model's answers on a part of the questions of ``reading_scores``.
+
+    ``write_refused`` is how often it says that the passages do not tell, beside those that BM25 finds for
+    the question in another tale: the more the better.
+    """
+    found = _answer_scores({"write": reader}, held_out, WRITTEN_SECTIONS, WRITTEN_WHOLE)
+    tales = _tales(held_out, WRITTEN_SECTIONS)
+    elsewhere = Unanswerable([document for document in held_out if document.kind == FAIRYTALES])
+    rng = random.Random(0)
+    sampled = [elsewhere.of_another_document(document, question, rng) for document, question in tales]
+    readings = [Reading(one.question, one.passages) for one in sampled if one is not None]
+    if readings:
+        refused = sum(not best or best[0].confidence == 0 for best in reader.read(readings))
+        found["write_refused"] = refused / len(readings)
+    return found
+
+
+def _tales(held_out: Sequence[Document], most: int) -> list[tuple[Document, LabelledQuestion]]:
+    return _sample([document for document in held_out if document.kind == FAIRYTALES], most)
+
+
+def _answer_scores(
+    readers: Mapping[str, Reader], held_out: Sequence[Document], sections: int, whole: int
+) -> dict[str, float]:
+    """ROUGE-L of each reader's answers, with so many tales' questions and so many summaries'."""
     found: dict[str, float] = {}
-    tales = _sample([document for document in held_out if document.kind == FAIRYTALES], SECTIONS)
-    summaries = _sample([document for document in held_out if document.kind == SUMMARIES], WHOLE)
+    summaries = _sample([document for document in held_out if document.kind == SUMMARIES], whole)
     given: dict[str, list[tuple[LabelledQuestion, tuple[str, ...]]]] = {
-        "sections": [(q, tuple(d.text[s:e] for s, e in q.gold)) for d, q in tales],
+        "sections": [(q, tuple(d.text[s:e] for s, e in q.gold)) for d, q in _tales(held_out, sections)],
         "summaries": [(q, (d.text,)) for d, q in summaries],
     }
     for where, questions in given.items():
@@ -99,9 +133,6 @@ def reading_scores(
                 for best, (question, _) in zip(answers, questions, strict=True)
             ]
             found[f"{name}_{where}"] = sum(scores) / len(scores)
-    ranked = tales[:RELEVANCE]
-    if ranked:
-        found["relevance"] = sum(_first_is_right(encoder, *pair) for pair in ranked) / len(ranked)
     return found
 
 

@@ -75,10 +75,10 @@ def _named(name: str) -> Backbone:
 
 
 def _known() -> dict[str, Backbone]:
-    """The backbones by name, and the language model that tests ask."""
-    from encoders.backbone import BACKBONES, SMOLLM2
+    """The backbones by name, and the language models."""
+    from encoders.backbone import BACKBONES, LANGUAGE_MODELS
 
-    return {**BACKBONES, SMOLLM2.name: SMOLLM2}
+    return {**BACKBONES, **LANGUAGE_MODELS}
 
 
 def _tell(backbone: Backbone, as_json: bool) -> None:

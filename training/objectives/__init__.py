@@ -90,6 +90,13 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         used_as="--reader generate:DIR",
     ),
     ObjectiveSpec(
+        "write",
+        f"{_HERE}.writer:train",
+        "Train adapters beside the language model smollm2: to write answers, or that passages do not tell.",
+        settings=f"{_HERE}.writer:WriterSettings",
+        used_as="--reader write:DIR",
+    ),
+    ObjectiveSpec(
         "seq2seq-lstm",
         f"{_HERE}.seq2seq_lstm:train",
         "Train the NarrativeQA paper's Seq2Seq: answers from the question alone.",

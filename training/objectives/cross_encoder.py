@@ -124,7 +124,7 @@ class CrossEncoderTask:
         self.windower = Windower(load_tokenizer(self.base), overlap=128)
         self._sampling = Sampling(settings.distractors, settings.marginal)
         self._frozen_states = FrozenStates(self.backbone.model, self.base, self.device)
-        self._order = draw_questions(corpus, settings)
+        self._order = draw_questions(corpus, settings)[: settings.examples]
         self._unanswerable = Unanswerable(corpus.train)
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
@@ -183,12 +183,10 @@ class CrossEncoderTask:
         if self._settings.unlabelled and rng.random() < self._settings.unlabelled:
             return sample_unlabelled(document, question, rng)
         example = sample_example(document, question, self._sampling, rng)
-        unanswerable = self._settings.elsewhere + self._settings.renamed
-        if example is None or not unanswerable or (chance := rng.random()) >= unanswerable:
-            return example
-        if chance < self._settings.elsewhere:
-            return self._unanswerable.of_another_document(document, question, rng) or example
-        return self._unanswerable.about_somebody_else(document, example, rng) or example
+        if example is None:
+            return None
+        shares = (self._settings.elsewhere, self._settings.renamed)
+        return self._unanswerable.instead_of(example, document, question, rng, shares)
 
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""

@@ -18,13 +18,13 @@ from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
 from training.corpora.squad import ARTICLES
-from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.objectives.cross_encoder_settings import QuestionSettings
 
 SOMEWHERE = (0, 0)
 PARAGRAPH_WORDS = 160  # the longer tenth of SQuAD buys fewest questions for the time
 
 
-def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple[Document, LabelledQuestion]]:
+def draw_questions(corpus: Corpus, settings: QuestionSettings) -> list[tuple[Document, LabelledQuestion]]:
     """The questions of a run, in the order in which they are seen."""
     rng = random.Random(settings.seed)
     order: list[tuple[Document, LabelledQuestion]] = []
@@ -46,7 +46,7 @@ def draw_questions(corpus: Corpus, settings: CrossEncoderSettings) -> list[tuple
     rng.shuffle(order)
     clozes = list(iter_questions(corpus.of(CLOZES)))
     rng.shuffle(clozes)
-    return (clozes[: settings.clozes] + order)[: settings.examples]
+    return clozes[: settings.clozes] + order
 
 
 def _paragraph_words(document: Document, question: LabelledQuestion) -> int:

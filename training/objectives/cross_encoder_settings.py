@@ -25,22 +25,18 @@ Unlabelled = Annotated[
         min=0, max=1, help="Beside --teacher: the share of questions asked of passages that nobody labelled."
     ),
 ]
+Examples = Annotated[int | None, typer.Option(min=1, help="End after so many questions; by default all.")]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
 
 @dataclass(frozen=True, slots=True)
-class CrossEncoderSettings:
-    """What a run depends on, beside its data.
+class QuestionSettings:
+    """Beside which backbone a run trains, and which questions it sees.
 
     ``fairytales``, ``summaries`` and ``stories`` say how often a question of each kind is seen,
     ``articles`` how many of SQuAD's are, and ``clozes`` how many clozes come before them all; of
     ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
-    replaced. The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
-    encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
-    SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
-    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers.
-    ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
-    ``examples`` ends the run after so many.
+    replaced.
     """
 
     seed: Seed = 13
@@ -53,6 +49,20 @@ class CrossEncoderSettings:
     clozes: Clozes = 0
     elsewhere: float = 0.0
     renamed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoderSettings(QuestionSettings):
+    """What a run depends on, beside its data.
+
+    The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
+    encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
+    SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
+    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers.
+    ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
+    ``examples`` ends the run after so many.
+    """
+
     unlabelled: Unlabelled = 0.0
     rate: Rate = 6e-5
     decoder_rate: float = 4e-4
@@ -68,9 +78,7 @@ class CrossEncoderSettings:
     bridge: bool = False
     start: str | None = None
     teacher: str | None = None
-    examples: Annotated[
-        int | None, typer.Option(min=1, help="End after so many questions; by default all.")
-    ] = None
+    examples: Examples = None
     chunk: int = 256
 
 
