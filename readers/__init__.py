@@ -102,7 +102,7 @@ READERS: dict[str, ReaderSpec] = by_name(
     ),
     ReaderSpec(
         "write",
-        "readers.default.write:WriteReader",
+        "readers.default.writer:WriteReader",
         "text that a small language model writes in this process, taught to answer from passages; the "
         "nearest sentence is cited",
         forms=("write:DIR",),

@@ -99,7 +99,7 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of tiny adapters beside a tiny language model, whose reader is open: it is found here alone."""
+    """The folder of tiny adapters beside a tiny language model; its reader is open, for the model is gone."""
     import tiny_models
 
     from encoders.backbone import LANGUAGE_MODELS

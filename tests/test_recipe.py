@@ -11,7 +11,7 @@ import pytest
 import tiny_models
 
 from encoders.adapters import file_hash
-from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
+from encoders.backbone import BACKBONES, LANGUAGE_MODELS, MINILM, MPNET, load_tokenizer
 from readers import open_reader
 from readers.reading import Reading
 from service.cli import run
@@ -31,12 +31,33 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BACKBONES, "mpnet", replace(MPNET, sha256=file_hash(weights), width=32))
 
 
+@pytest.fixture
+def writer(large: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny language model in the place of smollm2, beside the large one."""
+    backbone = tiny_models.writer_backbone(tiny_models.save_writer(tmp_path / "models" / "smollm2"))
+    monkeypatch.setitem(LANGUAGE_MODELS, "smollm2", backbone)
+
+
 def test_every_step_is_an_objective_and_uses_only_steps_before_it() -> None:
     objectives = {(spec.where, spec.settings) for spec in OBJECTIVES.values()}
     for number, step in enumerate(STEPS):
         assert (step.train, step.settings_class) in objectives
         named = [names if not isinstance(names, str) else [names] for names in step.folders.values()]
         assert {name for names in named for name in names} <= {earlier.name for earlier in STEPS[:number]}
+
+
+@pytest.mark.usefixtures("large")
+def test_without_a_language_model_its_step_is_left_out_and_that_is_said_at_the_beginning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    data = folktales.write_many_tales(tmp_path / "data", "train", stories=12)
+    arguments = ["train", "recipe", "--data", str(data), "--out", str(tmp_path / "out"), "--minutes", "0"]
+    assert run([*arguments, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["paused_in"] == "large-13"
+    assert report["left_out"].keys() == {"writer"}
+    assert "storyqa models fetch smollm2 --from FOLDER" in report["left_out"]["writer"]
+    assert "the step writer will be left out" in caplog.text
 
 
 def test_a_share_of_a_corpus_has_some_of_each_kind_and_is_the_same_each_time(tmp_path: Path) -> None:
@@ -48,7 +69,7 @@ def test_a_share_of_a_corpus_has_some_of_each_kind_and_is_the_same_each_time(tmp
     assert set(part.train) < set(corpus.train)
 
 
-@pytest.mark.usefixtures("large")
+@pytest.mark.usefixtures("writer")
 def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +77,11 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     out = tmp_path / "out"
     arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--json"]
     assert run([*arguments, "--minutes", "0"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"steps": {}, "paused_in": "large-13"}
+    assert json.loads(capsys.readouterr().out) == {
+        "steps": {},
+        "paused_in": "large-13",
+        "left_out": {},
+    }
     assert run(arguments) == 2
     assert "--resume" in capsys.readouterr().err
     assert run([*arguments, "--resume", "--share", "0.5"]) == 2
@@ -74,6 +99,8 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     assert answer.text
     assert large.version is not None
     assert large.version.startswith(file_hash(out / "large" / "span.safetensors")[:12])
+    [written] = open_reader(f"write:{out / 'writer'}").read([Reading("Who?", folktales.GOOSE)])
+    assert len(written) <= 1
     # Nothing is trained a second time.
     before = (out / "generator" / "generate.safetensors").stat().st_mtime_ns
     assert run([*arguments, "--resume"]) == 0

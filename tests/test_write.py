@@ -19,8 +19,8 @@ from encoders.adapters import file_hash
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.causal_lm import load_causal_lm
 from encoders.errors import ModelError
-from readers.default.write import WEIGHTS, WriteReader
-from readers.default.write_prompt import INSTRUCTION, REFUSAL, WritePrompts
+from readers.default.writer import WEIGHTS, WriteReader
+from readers.default.writer_prompt import INSTRUCTION, REFUSAL, WritePrompts
 from readers.reading import Reading
 from text.sentences import sentence_spans
 
@@ -115,7 +115,7 @@ def test_a_question_that_fills_the_prompt_is_said_to(
 ) -> None:
     reader = WriteReader(*load_causal_lm(backbone), longest=256)
     reading = Reading("and then " * 200, PASSAGES)
-    with caplog.at_level(logging.WARNING, "readers.default.write"):
+    with caplog.at_level(logging.WARNING, "readers.default.writer"):
         assert reader.read([reading]) == [[]]
     assert "question of 400 words fills the model's prompt of 256 tokens" in caplog.text
     assert reader.rank(reading, ["an oak"]) == [-math.inf]
@@ -196,12 +196,10 @@ def test_words_of_a_passage_are_a_span_of_it_and_others_rest_on_the_nearest_sent
 
 
 def test_the_sentence_that_the_passages_do_not_tell_is_an_answer_of_no_confidence(
-    backbone: Backbone, monkeypatch: pytest.MonkeyPatch
+    backbone: Backbone,
 ) -> None:
-    # Of one-token words, since ``always`` can write none twice.
-    monkeypatch.setattr("readers.default.write_prompt.REFUSAL", "Nobody knew.")
-    [[answer]] = always(backbone, "Nobody knew.").read([READING])
-    assert (answer.text, answer.confidence) == ("Nobody knew.", 0.0)
+    [[answer]] = always(backbone, REFUSAL).read([READING])
+    assert (answer.text, answer.confidence) == (REFUSAL, 0.0)
     assert answer.span is answer.support is None
     assert answer.note == "the model says that the passages do not answer this"
 

@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 from encoders.adapters import overlay
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.causal_lm import load_causal_lm
-from readers.default.write import WEIGHTS, WriteReader
-from readers.default.write_prompt import REFUSAL
+from readers.default.writer import WEIGHTS, WriteReader
+from readers.default.writer_prompt import REFUSAL
 from readers.reading import Reading
 from service.cli import run
 from training.corpora.corpus import Corpus, iter_questions

@@ -31,6 +31,7 @@ from transformers import (
 
 from encoders.adapters import file_hash
 from encoders.backbone import SMOLLM2, Backbone
+from readers.default.writer_prompt import REFUSAL
 
 Model = TypeVar("Model", bound=PreTrainedModel)
 LONGEST = 256  # tokens that each model reads
@@ -273,10 +274,11 @@ _WRITER_TEMPLATE = (
 
 
 def save_writer(folder: Path) -> Path:
-    """A Llama of random weights with SmolLM2's chat template, bytes and the words of ``TEXT``."""
+    """A Llama of random weights with SmolLM2's chat template, which knows the words of two texts."""
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    words = [piece for word in _words() if word.isalpha() for piece in (word, f"\u0120{word}")]
+    known = [*_words(), *re.findall(r"\w+", REFUSAL)]
+    words = [piece for word in known if word.isalpha() for piece in (word, f"\u0120{word}")]
     # Each word is put together from the left, letter by letter.
     merges = list(dict.fromkeys((word[:i], word[i]) for word in words for i in range(1, len(word))))
     pieces = dict.fromkeys([*special, *letters, *("".join(pair) for pair in merges)])

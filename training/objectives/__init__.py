@@ -198,6 +198,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "recipe",
         f"{_HERE}.recipe:train",
         "Train the default models in order, the small ones taught by the large: all that comes with storyqa.",
-        used_as="--reader auto:DIR, --reader span:DIR/large, index --encoder DIR/retriever",
+        used_as="--reader auto:DIR, --reader span:DIR/large, --reader write:DIR/writer, "
+        "index --encoder DIR/retriever",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from encoders.backbone import LANGUAGE_MODELS
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.device import pick_device
 from encoders.sizes import weights_folder
@@ -19,6 +21,8 @@ from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from text.registry import import_object
 from training.invocation import Invocation
 from training.trainer import Paused, RunExists
+
+log = logging.getLogger(__name__)
 
 DONE = "done.json"  # what a finished step reports, in its folder
 
@@ -30,6 +34,7 @@ class Step:
     ``train`` and ``settings_class`` are those of an objective, which the table of objectives has, too.
     ``on_gpu`` are settings that differ there: a card wants larger batches, and has time for more passes.
     ``shipped`` are options that are given a folder with the default reader's weights that come with storyqa.
+    ``beside`` names a language model that not everybody has: without it the step is left out.
     """
 
     name: str
@@ -39,6 +44,14 @@ class Step:
     on_gpu: Mapping[str, Any] = field(default_factory=dict)
     folders: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     shipped: Sequence[str] = ()
+    beside: str | None = None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why the step is left out here, if it is."""
+        if self.beside is None or LANGUAGE_MODELS[self.beside].is_installed:
+            return None
+        return f"{self.beside} is not installed; {LANGUAGE_MODELS[self.beside].remedy}"
 
     def options(self, cuda: bool) -> dict[str, Any]:
         """The settings on a machine with or without a card."""
@@ -107,6 +120,24 @@ STEPS = (
     ),
     Step("large-ranges", _RANGES, folders={"start": "bridge"}),
     Step("large-selector", f"{_HERE}.answer_selector:train", folders={"start": "bridge"}),
+    # Last: it is no part of what is shipped, and nothing waits for it.
+    Step(
+        "writer",
+        f"{_HERE}.writer:train",
+        f"{_HERE}.writer:WriterSettings",
+        # A card's memory holds the states of so many tokens in all of thirty layers.
+        on_gpu={
+            "batch_tokens": 16_000,
+            "chunk": 512,
+            "fairytales": 3,
+            "summaries": 3,
+            "stories": 1,
+            "mctest": 2,
+            "articles": 40_000,
+            "rate": 3e-4,
+        },
+        beside="smollm2",
+    ),
 )
 
 
@@ -120,14 +151,18 @@ TOGETHER = {
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What each step reported, in order, and the name of the one that time ended in, if one did."""
+    """What each step reported, in order, and the name of the one that time ended in, if one did.
+
+    ``left_out`` says of steps that were not taken why.
+    """
 
     steps: Mapping[str, Mapping[str, Any]]
     paused: str | None
+    left_out: Mapping[str, str]
 
     def describe(self) -> dict[str, object]:
         """For machines."""
-        return {"steps": dict(self.steps), "paused_in": self.paused}
+        return {"steps": dict(self.steps), "paused_in": self.paused, "left_out": dict(self.left_out)}
 
     def lines(self) -> Iterator[str]:
         """For people."""
@@ -135,6 +170,8 @@ class Followed:
             scores = report.get("held_out") or {}
             told = ", ".join(f"{score} {value:.3f}" for score, value in scores.items())
             yield f"{name}: {' '.join(report['weights'])} {told}".rstrip()
+        for name, why in self.left_out.items():
+            yield f"{name} was left out: {why}"
         if self.paused is not None:
             yield f"{self.paused} is not finished; go on with --resume"
 
@@ -152,14 +189,17 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
     until = None if minutes is None else time.monotonic() + 60 * minutes
     run = replace(run, share=share, until=until)
     _begin(run)
+    left_out = {step.name: why for step in STEPS if (why := step.obstacle) is not None}
+    for name, why in left_out.items():
+        log.warning("the step %s will be left out: %s", name, why)
     found: dict[str, Mapping[str, Any]] = {}
-    for step in STEPS:
+    for step in (step for step in STEPS if step.name not in left_out):
         done = run.out / step.name / DONE
         if not done.is_file():
             try:
                 report = follow(step, run)
             except Paused:
-                return Followed(found, step.name)
+                return Followed(found, step.name, left_out)
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         found[step.name] = json.loads(done.read_text(encoding="utf-8"))
     for folder, names in TOGETHER.items():
@@ -167,7 +207,7 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
         for weights in (Path(path) for name in names for path in found[name]["weights"]):
             for file in weights.parent.glob(f"{weights.stem}.*"):
                 shutil.copyfile(file, run.out / folder / file.name)
-    return Followed(found, None)
+    return Followed(found, None, left_out)
 
 
 def follow(step: Step, run: Invocation) -> Mapping[str, Any]:

@@ -16,8 +16,8 @@ from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.batches import batches
 from encoders.causal_lm import load_causal_lm
 from encoders.device import pick_device, pick_dtype, sent
-from readers.default.write import WEIGHTS, WriteReader
-from readers.default.write_prompt import LONGEST, REFUSAL, WritePrompts
+from readers.default.writer import WEIGHTS, WriteReader
+from readers.default.writer_prompt import LONGEST, REFUSAL, WritePrompts
 from training.adaptation import AdaptedModel
 from training.context_sampling import Example, Sampling, sample_example
 from training.corpora.corpus import Corpus, Document, LabelledQuestion

@@ -16,7 +16,7 @@ from encoders.causal_lm import load_causal_lm
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
 from readers.attribution import nearest_sentence
-from readers.default.write_prompt import LONGEST, WritePrompts, is_refusal
+from readers.default.writer_prompt import LONGEST, WritePrompts, is_refusal
 from readers.external.checked_reply import REFUSED
 from readers.reading import Answer, Ranker, Reading, Span
 from text.quote_matching import find_quote
