@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -31,16 +33,12 @@ def load_causal_lm(
     import torch
     import transformers
 
-    loud = transformers.utils.logging.is_progress_bar_enabled()
-    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
+    # Progress bars: to read local files deserves none, and one of them heeds no setting.
+    with contextlib.redirect_stderr(io.StringIO()):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **packed)
         model = getattr(transformers, backbone.architecture).from_pretrained(
             folder, dtype=torch.float32, **packed
         )
-    finally:
-        if loud:
-            transformers.utils.logging.enable_progress_bar()  # type: ignore[no-untyped-call]
     base = dict(model.named_parameters())
     adapted = overlay(tensors or {}, base)
     check_overlay(adapted, base, backbone)
