@@ -15,7 +15,7 @@ import tiny_models
 import torch
 from safetensors.torch import load_file, save_file
 
-from encoders.adapters import file_hash
+from encoders.adapters import file_hash, load_weights
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.causal_lm import load_causal_lm
 from encoders.errors import ModelError
@@ -239,6 +239,13 @@ def test_what_cannot_be_opened_says_what_to_do(
     monkeypatch.setenv("STORYQA_MODELS", str(tmp_path / "none"))
     with pytest.raises(ModelError, match="storyqa models fetch smollm2 --from FOLDER"):
         WriteReader.load(str(tmp_path))
+
+
+def test_no_encoder_stands_beside_a_language_model(backbone: Backbone, tmp_path: Path) -> None:
+    path = tiny_models.save_adapters(tmp_path, backbone) / WEIGHTS
+    assert load_weights(path, known=LANGUAGE_MODELS).backbone == backbone
+    with pytest.raises(ModelError, match="none of minilm .*, mpnet [0-9a-f]*; train it again"):
+        load_weights(path)
 
 
 def test_a_packed_model_needs_the_package_that_reads_it(
