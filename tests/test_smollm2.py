@@ -1,4 +1,4 @@
-"""A real language model on loopback, SmolLM2-135M-Instruct behind ``transformers serve``, asked about a book.
+"""A real language model, SmolLM2-135M-Instruct, in this process and behind ``transformers serve``.
 
 So small a model answers many questions wrongly; what is claimed is what must hold of any model.
 """
@@ -22,9 +22,13 @@ from server import serving, wait_until_ready
 from test_answer_events import EVENTS, events
 
 from encoders.backbone import SMOLLM2, check_weights
+from encoders.causal_lm import load_causal_lm
 from encoders.errors import ModelError
 from indexing.store import IndexStore
+from readers.default.writer import WriteReader
+from readers.default.writer_prompt import WritePrompts
 from readers.external.chat_prompts import load_prompt
+from readers.reading import Reading
 from service.settings import Settings
 
 pytestmark = pytest.mark.processes
@@ -150,3 +154,19 @@ def test_a_follow_up_is_rewritten_with_names_of_the_conversation_alone(
     *_, (_, answer) = asked(client, reader, "What did he notice?", conversation=turns)
     assert answer["answer"].strip()
     assert {"Ruta", "Vell"}.isdisjoint((answer["rewritten"] or "").replace("?", " ").split())
+
+
+def test_in_this_process_it_writes_and_prefers_what_the_passages_say() -> None:
+    if not SMOLLM2.is_installed:
+        pytest.skip(SMOLLM2.remedy)
+    model, tokenizer = load_causal_lm(SMOLLM2)
+    reading = Reading(
+        "Where did Maud hide the lamp?", ("The river rose. Maud hid the lamp in a hollow oak.",)
+    )
+    prompt = WritePrompts(tokenizer)(reading.question, reading.passages)
+    assert str(tokenizer.decode(prompt or [])).endswith("<|im_end|>\n<|im_start|>assistant\n")
+    reader = WriteReader(model, tokenizer)
+    [[answer]] = reader.read([reading])
+    assert answer.text
+    right, wrong = reader.rank(reading, ["in a hollow oak", "in a purple kettle"])
+    assert right > wrong

@@ -244,7 +244,7 @@ def test_what_cannot_be_opened_says_what_to_do(
 def test_no_encoder_stands_beside_a_language_model(backbone: Backbone, tmp_path: Path) -> None:
     path = tiny_models.save_adapters(tmp_path, backbone) / WEIGHTS
     assert load_weights(path, known=LANGUAGE_MODELS).backbone == backbone
-    with pytest.raises(ModelError, match="none of minilm .*, mpnet [0-9a-f]*; train it again"):
+    with pytest.raises(ModelError, match=r"none of minilm .*, mpnet [0-9a-f]*; train it again"):
         load_weights(path)
 
 
@@ -258,20 +258,3 @@ def test_a_packed_model_needs_the_package_that_reads_it(
     monkeypatch.setattr("encoders.causal_lm.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"storyqa\[write\]"):
         load_causal_lm(replace(SMOLLM2, name="packed", sha256=file_hash(packed)))
-
-
-@pytest.mark.processes
-def test_smollm2_itself_reads_and_writes() -> None:
-    pytest.importorskip("gguf", reason="transformers reads the model by it: the extra write")
-    if not SMOLLM2.is_installed:
-        pytest.skip(SMOLLM2.remedy)
-    model, tokenizer = load_causal_lm(SMOLLM2)
-    prompt = WritePrompts(tokenizer)(READING.question, PASSAGES)
-    assert prompt is not None
-    assert str(tokenizer.decode(prompt)).endswith("<|im_end|>\n<|im_start|>assistant\n")
-    reader = WriteReader(model, tokenizer)
-    [[answer]] = reader.read([READING])
-    assert answer.text
-    right, wrong = reader.rank(READING, ["in a hollow oak", "in a purple kettle"])
-    assert right > wrong
-    assert REFUSAL not in answer.text
