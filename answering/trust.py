@@ -13,7 +13,7 @@ from text.asked_names import names_in, unmentioned
 from text.cloze import blanks, find_blank
 from text.question_kinds import Kind, needs_conversation, question_kind
 
-UNMENTIONED = 0.25  # of the confidence is left where the book never mentions whom the question is about
+UNMENTIONED = 0.2  # of the confidence is left where the book never mentions whom the question is about
 
 _CANNOT = {
     Kind.YES_NO: "yes or no is asked for, which this reader cannot say: ask who, what, where, when or why",

@@ -324,7 +324,7 @@ def test_weights_that_are_broken_or_of_another_encoder_are_refused(tmp_path: Pat
 
     path = tmp_path / "span.safetensors"
     save_file({"head.weight": torch.zeros(3, 384)}, path, metadata={"backbone": "another"})
-    with pytest.raises(ModelError, match="encoder another"):
+    with pytest.raises(ModelError, match="backbone another"):
         load_weights(path)
     path.write_bytes(b"\x00" * 100)
     with pytest.raises(ModelError, match="train it again"):

@@ -69,7 +69,7 @@ class Signals:
         if self.passages == 1:
             found |= {"alone": 1.0, "log_alone": math.log1p(self.words_read)}
         else:
-            found |= {"log_passages": math.log(self.passages), "log_words_read": math.log1p(self.words_read)}
+            found["log_passages"] = math.log(self.passages)
         return {name: value for name, value in found.items() if value}
 
 
