@@ -78,8 +78,8 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
     ObjectiveSpec(
         "average",
         f"{_HERE}.averaging:train",
-        "Average the cross-encoders of several runs, and score the mean on the held-out stories.",
-        used_as="--reader span:DIR",
+        "Average several runs' cross-encoders and decoders, and score the mean on the held-out stories.",
+        used_as="--reader span:DIR, --reader generate:DIR",
         resumes=False,
     ),
     ObjectiveSpec(
