@@ -201,6 +201,7 @@ def destroy(event, arguments):
         kept.clear()
 
 kept, at, sys.stdout = [Dying()], sys.argv.pop(), Said()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
 from service.cli import main
 main()
 """
