@@ -102,16 +102,11 @@ def tiny_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of tiny adapters beside a tiny language model; its reader is open, for the model is gone."""
     import tiny_models
 
-    from encoders.backbone import LANGUAGE_MODELS
     from readers import open_reader
 
-    models = tmp_path_factory.mktemp("models")
     folder = tmp_path_factory.mktemp("write")
-    backbone = tiny_models.writer_backbone(tiny_models.save_writer(models / "smollm2"))
-    tiny_models.save_adapters(folder, backbone)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORYQA_MODELS", str(models))
-        patch.setitem(LANGUAGE_MODELS, "smollm2", backbone)
+    with tiny_models.writer_installed(tmp_path_factory.mktemp("models")) as backbone:
+        tiny_models.save_adapters(folder, backbone)
         open_reader(f"write:{folder}")
     return folder
 

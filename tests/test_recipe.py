@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import tiny_models
 
 from encoders.adapters import file_hash
-from encoders.backbone import BACKBONES, LANGUAGE_MODELS, MINILM, MPNET, load_tokenizer
+from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from readers import open_reader
 from readers.reading import Reading
 from service.cli import run
@@ -32,10 +33,10 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def writer(large: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def writer(large: None, tmp_path: Path) -> Iterator[None]:
     """A tiny language model in the place of smollm2, beside the large one."""
-    backbone = tiny_models.writer_backbone(tiny_models.save_writer(tmp_path / "models" / "smollm2"))
-    monkeypatch.setitem(LANGUAGE_MODELS, "smollm2", backbone)
+    with tiny_models.writer_installed(tmp_path / "models"):
+        yield
 
 
 def test_every_step_is_an_objective_and_uses_only_steps_before_it() -> None:

@@ -40,11 +40,7 @@ READINGS = (
 @pytest.fixture(scope="module")
 def backbone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backbone]:
     """A tiny model in the place of smollm2."""
-    folder = tmp_path_factory.mktemp("models")
-    tiny = tiny_models.writer_backbone(tiny_models.save_writer(folder / "smollm2"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORYQA_MODELS", str(folder))
-        patch.setitem(LANGUAGE_MODELS, "smollm2", tiny)
+    with tiny_models.writer_installed(tmp_path_factory.mktemp("models")) as tiny:
         yield tiny
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from itertools import pairwise
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -30,7 +32,7 @@ from transformers import (
 )
 
 from encoders.adapters import file_hash
-from encoders.backbone import SMOLLM2, Backbone
+from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from readers.default.writer_prompt import REFUSAL
 
 Model = TypeVar("Model", bound=PreTrainedModel)
@@ -320,6 +322,16 @@ def writer_backbone(folder: Path) -> Backbone:
     return replace(
         SMOLLM2, sha256=file_hash(folder / weights), width=64, weights=weights, archive=None, beside=beside
     )
+
+
+@contextmanager
+def writer_installed(folder: Path) -> Iterator[Backbone]:
+    """``save_writer``'s model in the place of smollm2, in this folder of models."""
+    backbone = writer_backbone(save_writer(folder / SMOLLM2.name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORYQA_MODELS", str(folder))
+        patch.setitem(LANGUAGE_MODELS, SMOLLM2.name, backbone)
+        yield backbone
 
 
 def save_adapters(folder: Path, backbone: Backbone) -> Path:
