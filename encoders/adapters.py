@@ -1,4 +1,4 @@
-"""What a model of ours adds to the shared backbone: low-rank adapters or whole parameters, from one file."""
+"""What a model of ours adds to the shared backbone: adapters, changes or whole parameters, from one file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from encoders.backbone import BACKBONES, Backbone, find_backbone
+from encoders.backbone import BACKBONES, Backbone, base_arrays, base_tensors, find_backbone
 from encoders.errors import ModelError
 
+if TYPE_CHECKING:
+    import torch
+
 DOWN, UP = ".lora_A", ".lora_B"
+CHANGE, STEP = ".change", ".step"
+STEPS = 127  # to each side
+MATRIX = 2  # dimensions
+SMALLEST = 1e-12  # of what a row that has not changed is divided by
 TORCH, NUMPY = "pt", "np"  # as safetensors calls them
 T = TypeVar("T")  # a tensor or an array
 
@@ -46,7 +53,43 @@ def load_weights(path: Path, framework: str = TORCH, known: Mapping[str, Backbon
     if backbone is None:
         choices = ", ".join(f"{one.name} {one.sha256}" for one in known.values())
         raise ModelError(f"{path} was trained on the backbone {named}, none of {choices}; train it again")
+    if any(name.endswith(CHANGE) for name in tensors):
+        tensors = _changed(tensors, base_tensors(backbone) if framework == TORCH else base_arrays(backbone))
     return Weights(backbone, tensors, metadata.get("rest"))
+
+
+def packed(tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The tensors as they are kept in a file, half as large or less; ``load_weights`` undoes it.
+
+    Of a matrix of ``base`` what has been added to it: ``NAME.change``, (outputs, inputs) in 8 bits, in
+    steps of each row's own, ``NAME.step``, (outputs, 1) in fp32. What training adds is a tenth of what was
+    there, so its rounding is less than a thousandth of the matrix. All else is kept in fp16.
+    """
+    kept = {}
+    for name, tensor in tensors.items():
+        tensor = tensor.detach().float().cpu()
+        if tensor.ndim == MATRIX and name in base and base[name].shape == tensor.shape:
+            change = tensor - base[name]
+            step = change.abs().amax(1, keepdim=True).clamp_min(SMALLEST) / STEPS
+            kept[name + CHANGE], kept[name + STEP] = (change / step).round().char(), step
+        else:
+            kept[name] = tensor.half().contiguous()
+    return kept
+
+
+def _changed(tensors: Mapping[str, T], base: Mapping[str, T]) -> dict[str, T]:
+    """The tensors of a file, changes of matrices added to those of ``base``."""
+    found: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        if name.endswith(CHANGE):
+            matrix = name.removesuffix(CHANGE)
+            step: Any = tensors.get(matrix + STEP)
+            if step is None or matrix not in base:
+                raise ModelError(f"{name} changes no parameter of the backbone; train the model again")
+            found[matrix] = base[matrix] + fp32(tensor) * step
+        elif not name.endswith(STEP):
+            found[name] = tensor
+    return found
 
 
 def overlay(tensors: Mapping[str, T], base: Mapping[str, T]) -> dict[str, T]:

@@ -105,7 +105,16 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.default.writer:WriteReader",
         "text that a small language model writes in this process, taught to answer from passages; the "
         "nearest sentence is cited",
-        forms=("write:DIR",),
+        forms=("write", "write:DIR"),
+        shipped=True,
+        ranks=True,
+    ),
+    ReaderSpec(
+        "auto-write",
+        "readers.default.auto:AutoWriteReader",
+        "as auto, with the small language model of write as what writes",
+        forms=("auto-write", "auto-write:DIR"),
+        shipped=True,
         ranks=True,
     ),
     ReaderSpec(

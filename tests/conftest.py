@@ -99,7 +99,7 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of tiny adapters beside a tiny language model; its reader is open, for the model is gone."""
+    """The folder of tiny adapters beside a tiny language model, gone by now: its readers are open."""
     import tiny_models
 
     from readers import open_reader
@@ -107,7 +107,8 @@ def tiny_write(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("write")
     with tiny_models.writer_installed(tmp_path_factory.mktemp("models")) as backbone:
         tiny_models.save_adapters(folder, backbone)
-        open_reader(f"write:{folder}")
+        for name in ("write", "auto-write"):
+            open_reader(f"{name}:{folder}")
     return folder
 
 

@@ -18,12 +18,12 @@ from typing import Any
 import httpx
 import pytest
 import shelf
+import torch
 from server import serving, wait_until_ready
 from test_answer_events import EVENTS, events
 
-from encoders.backbone import SMOLLM2, check_weights
-from encoders.causal_lm import load_causal_lm
-from encoders.errors import ModelError
+from encoders.backbone import SMOLLM2
+from encoders.causal_lm import load_causal_lm, plain_folder
 from indexing.store import IndexStore
 from readers.default.writer import WriteReader
 from readers.default.writer_prompt import WritePrompts
@@ -40,24 +40,12 @@ PATIENCE_S = 600
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model() -> Iterator[Path]:
     """The model in a folder as ``transformers serve`` loads it."""
-    try:
-        folder = SMOLLM2.folder()
-    except ModelError as error:
-        pytest.skip(str(error))
-    check_weights(SMOLLM2, folder)
-    from transformers import AutoTokenizer, LlamaForCausalLM
-
-    target = tmp_path_factory.mktemp("smollm2") / "smollm2"
-    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=SMOLLM2.weights)
-    tokenizer.save_pretrained(target)
-    read = LlamaForCausalLM.from_pretrained(folder, gguf_file=SMOLLM2.weights)
-    del read.config.quantization_config  # its parameters are plain numbers by now
-    plain = LlamaForCausalLM(read.config)
-    plain.load_state_dict(read.state_dict())
-    plain.save_pretrained(target)
-    return target
+    if not SMOLLM2.is_installed:
+        pytest.skip(SMOLLM2.remedy)
+    with plain_folder(SMOLLM2) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +142,47 @@ def test_a_follow_up_is_rewritten_with_names_of_the_conversation_alone(
     *_, (_, answer) = asked(client, reader, "What did he notice?", conversation=turns)
     assert answer["answer"].strip()
     assert {"Ruta", "Vell"}.isdisjoint((answer["rewritten"] or "").replace("?", " ").split())
+
+
+@pytest.fixture
+def unpacked_anew(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of models in which the model has not been unpacked."""
+    folder = tmp_path / SMOLLM2.name
+    folder.mkdir()
+    (folder / SMOLLM2.weights).symlink_to(SMOLLM2.folder() / SMOLLM2.weights)
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
+    monkeypatch.setattr("encoders.backbone._checked", {})
+    return folder
+
+
+def test_it_is_unpacked_once_and_says_what_transformers_reads_in_the_packed_file(unpacked_anew: Path) -> None:
+    with plain_folder(SMOLLM2) as first:
+        assert first.parent == unpacked_anew
+        written = (first / "model.safetensors").stat()
+    with plain_folder(SMOLLM2) as second:
+        assert (second / "model.safetensors").stat() == written
+    assert {path.name for path in unpacked_anew.iterdir()} == {SMOLLM2.weights, first.name}
+    from transformers import AutoTokenizer, LlamaForCausalLM
+
+    model, tokenizer = load_causal_lm(SMOLLM2)
+    tokens = AutoTokenizer.from_pretrained(unpacked_anew, gguf_file=SMOLLM2.weights)
+    packed = LlamaForCausalLM.from_pretrained(unpacked_anew, gguf_file=SMOLLM2.weights)
+    text = "Who hid the lamp? \u201cMaud\u201d, said Pim\u2019s aunt.<|im_end|>"
+    assert tokenizer.chat_template == tokens.chat_template
+    ids = tokenizer(text)["input_ids"]
+    assert ids == tokens(text)["input_ids"]
+    asked = torch.tensor([ids])
+    with torch.inference_mode():
+        ours, theirs = model(input_ids=asked).logits, packed(input_ids=asked).logits
+    assert (ours - theirs).abs().max() < 0.01 * theirs.std()
+
+
+def test_where_nothing_can_be_written_beside_it_it_is_unpacked_for_this_once(unpacked_anew: Path) -> None:
+    (unpacked_anew / "plain").symlink_to("nowhere")
+    with plain_folder(SMOLLM2) as folder:
+        assert folder.parent != unpacked_anew
+        assert (folder / "model.safetensors").is_file()
+    assert not folder.exists()
 
 
 def test_in_this_process_it_writes_and_prefers_what_the_passages_say() -> None:

@@ -66,7 +66,8 @@ RECORDED = {
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     "write": (
         *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "mctest", "clozes"),
-        *("elsewhere", "renamed", "rate", "rank", "batch_tokens", "longest", "examples", "chunk"),
+        *("elsewhere", "renamed", "rate", "rank", "batch_tokens", "longest", "examples", "compiled", "start"),
+        "chunk",
     ),
     **dict.fromkeys(("seq2seq-lstm", "attention-sum", "bidaf"), NEURAL),
     **dict.fromkeys(("cbt", "cnn"), CLOZE),

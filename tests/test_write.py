@@ -18,7 +18,10 @@ from safetensors.torch import load_file, save_file
 from encoders.adapters import file_hash, load_weights
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.causal_lm import load_causal_lm
+from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
+from readers.default.answer_selector import AnswerSelector, Logistic
+from readers.default.auto import AutoWriteReader
 from readers.default.writer import WEIGHTS, WriteReader
 from readers.default.writer_prompt import INSTRUCTION, REFUSAL, WritePrompts
 from readers.reading import Reading
@@ -172,7 +175,7 @@ def test_rank_is_the_log_probability_computed_by_hand(reader: WriteReader, backb
     prompts = WritePrompts(load_causal_lm(backbone)[1])
     for candidate, score in zip(candidates[:4], scores, strict=False):
         _, log_probs = by_hand(backbone, READING, prompts.answer(candidate))
-        assert score == pytest.approx(sum(log_probs), rel=1e-4)
+        assert score == pytest.approx(sum(log_probs) / len(log_probs), rel=1e-4)
     assert scores == pytest.approx(scores[:4] * 20, rel=1e-4)
 
 
@@ -200,6 +203,37 @@ def test_the_sentence_that_the_passages_do_not_tell_is_an_answer_of_no_confidenc
     assert answer.note == "the model says that the passages do not answer this"
 
 
+def beside_spans(writer: WriteReader) -> AutoWriteReader:
+    """What the shipped spans and a writer are together."""
+    alike = Logistic(0.0, {})
+    selector = AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0)
+    return AutoWriteReader(load_crossencoder(), writer, selector)
+
+
+def test_beside_spans_what_is_written_is_one_candidate_wherever_it_stands(backbone: Backbone) -> None:
+    for text, quoted in (("The hollow oak", True), ("dark river walked", False)):
+        [(answers, signals)] = beside_spans(always(backbone, text)).candidates([READING])
+        [place] = [i for i, one in enumerate(signals) if one.written]
+        assert answers[place].text.lower() == text.lower()
+        assert (answers[place].span is not None) == quoted
+        assert all(one.log_refusal is not None and one.log_refusal < -1 for one in signals)
+        # A quotation is ranked as the passage spells it, which this model would never write.
+        assert quoted or signals[place].log_probability == pytest.approx(0, abs=1e-3)
+
+
+def test_beside_spans_a_refusal_is_no_answer_but_known_of_all_of_them(backbone: Backbone) -> None:
+    [(answers, signals)] = beside_spans(always(backbone, REFUSAL)).candidates([READING])
+    assert answers
+    assert REFUSAL not in [answer.text for answer in answers]
+    for one in signals:
+        assert not one.written
+        assert one.f1_written == 0
+        assert one.log_refusal is not None
+        assert one.log_probability is not None
+        assert one.log_refusal > -0.1 > one.log_probability
+        assert one.features("who?").get("log_refusal", 0.0) == one.log_refusal
+
+
 def test_the_adapters_of_a_folder_are_added_and_tell_its_version(backbone: Backbone, tmp_path: Path) -> None:
     name = "model.layers.1.mlp.down_proj"
     path = tiny_models.save_adapters(tmp_path, backbone) / WEIGHTS
@@ -219,8 +253,6 @@ def test_the_adapters_of_a_folder_are_added_and_tell_its_version(backbone: Backb
 def test_what_cannot_be_opened_says_what_to_do(
     backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ModelError, match=r"write:DIR.*storyqa train write"):
-        WriteReader.load(None)
     with pytest.raises(ModelError, match=r"write.safetensors is missing.*storyqa train write"):
         WriteReader.load(str(tmp_path))
     path = tmp_path / WEIGHTS

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +34,7 @@ from transformers import (
 
 from encoders.adapters import file_hash
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
+from readers.default.answer_selector import Logistic
 from readers.default.writer_prompt import REFUSAL
 
 Model = TypeVar("Model", bound=PreTrainedModel)
@@ -335,12 +337,15 @@ def writer_installed(folder: Path) -> Iterator[Backbone]:
 
 
 def save_adapters(folder: Path, backbone: Backbone) -> Path:
-    """Adapters of one linear map of ``save_writer``'s model."""
+    """Adapters of one linear map of ``save_writer``'s model, and a selector that always has them write."""
     rng = np.random.default_rng(9)
     name = "model.layers.1.mlp.down_proj"
     shapes = {f"{name}.lora_A": (2, 128), f"{name}.lora_B": (64, 2)}
     tensors = {one: torch.from_numpy(rng.normal(0.0, 0.5, shape)).half() for one, shape in shapes.items()}
     save_file(tensors, folder / "write.safetensors", metadata={"backbone": backbone.sha256})
+    alike = asdict(Logistic(0.0, {"written": 1.0}))
+    judge = dict.fromkeys(("worth", "right", "span_worth", "span_right", "writes"), alike)
+    (folder / "judge-write.json").write_text(json.dumps({"judge": {**judge, "writes_from": 0.0}}))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What training leaves: weights in fp16, each with a model card, and what another run can begin with."""
+"""What training leaves: weights, each with a model card, and what another run can begin with."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from safetensors.torch import save_file
 
-from encoders.adapters import Weights, file_hash, load_weights
-from encoders.backbone import Backbone
+from encoders.adapters import Weights, file_hash, load_weights, packed
+from encoders.backbone import BACKBONES, Backbone, base_tensors
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from training.corpora.loading import SOURCES
@@ -104,13 +104,13 @@ def load_start(folder: Path | None) -> StartingWeights:
 
 
 def save_weights(weights: Weights, path: Path, settings: Mapping[str, object]) -> Path:
-    """Write parameters that stand beside the backbone's, in fp16, and the settings of their run."""
+    """Write parameters that stand beside the backbone's, ``packed``, and the settings of their run."""
     path.parent.mkdir(parents=True, exist_ok=True)
     info = {"backbone": weights.backbone.sha256, "settings": json.dumps(settings)}
     if weights.rest is not None:
         info["rest"] = weights.rest
-    halves = {name: tensor.detach().half().cpu().contiguous() for name, tensor in weights.tensors.items()}
-    save_file(halves, path, metadata=info)
+    base = base_tensors(weights.backbone) if weights.backbone in BACKBONES.values() else {}
+    save_file(packed(weights.tensors, base), path, metadata=info)
     return path
 
 

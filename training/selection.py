@@ -82,7 +82,8 @@ def fit_selector(scored: Sequence[ScoredCandidates], writes_from: float = 0.0) -
 
 def _alone(one: ScoredCandidates) -> dict[str, float]:
     """What is known of the first candidate, a span, where nothing has been written."""
-    return replace(one.signals[0], f1_written=None, log_probability=None).features(one.question)
+    first = replace(one.signals[0], f1_written=None, log_probability=None, log_refusal=None)
+    return first.features(one.question)
 
 
 def _firsts(one: ScoredCandidates) -> list[int]:

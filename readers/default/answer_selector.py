@@ -11,7 +11,6 @@ from functools import lru_cache
 from encoders.errors import ModelError
 from encoders.sizes import weights_folder
 
-WEIGHTS = "judge.json"
 MARGIN = 0.05  # of ROUGE-L
 ABOUT = ("feel", "will")  # what is felt or will be stands in few stories word for word
 _MODELS = ("worth", "right", "span_worth", "span_right", "writes")
@@ -23,8 +22,9 @@ class Signals:
     """What is known of a candidate answer before anybody tells whether it is right.
 
     ``f1_spans`` and ``f1_written`` are the word F1 it is expected to have against the span reader's and
-    the generator's candidates; ``log_probability`` is the generator's per token: the last two are None where
-    nothing was written, for it takes the generator a sixth of all the time to say. ``relevance`` is the
+    the writer's candidates; ``log_probability`` is the writer's per token, ``log_refusal`` that of its saying
+    that the passages do not tell, None where it never says so: these are None where nothing was written, for
+    it takes a writer a sixth of all the time or more to say. ``relevance`` is the
     log-odds that the best window answers the question at all, and ``own_relevance`` that of the
     passage it rests on; ``certainty`` is the probability of the likeliest span. ``passages`` of
     ``words_read`` words in all were read: of a novel more than of a tale, and fewer answers are right.
@@ -40,6 +40,7 @@ class Signals:
     certainty: float
     passages: int
     words_read: int
+    log_refusal: float | None = None
 
     def features(self, question: str) -> dict[str, float]:
         """The model's inputs by name."""
@@ -63,6 +64,8 @@ class Signals:
         if self.log_probability is not None:
             found["log_probability"] = max(self.log_probability, -8.0)
             found["written_log_probability"] = written * found["log_probability"]
+        if self.log_refusal is not None:
+            found["log_refusal"] = max(self.log_refusal, -8.0)
         for word in ABOUT:
             if word in asked:
                 found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
@@ -112,21 +115,18 @@ class AnswerSelector:
 
 
 @lru_cache
-def load_selectors(folder: str | None = None) -> Mapping[str, AnswerSelector]:
-    """The selectors by reader, shipped in either size or from a folder.
+def load_selector(name: str, folder: str | None = None) -> AnswerSelector:
+    """The selector in a file of that name, shipped in either size or of a folder.
 
-    Raises ModelError where they cannot be read.
+    Raises ModelError where it cannot be read.
     """
-    path = weights_folder("readers.weights", folder) / WEIGHTS
+    path = weights_folder("readers.weights", folder) / name
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            reader: AnswerSelector(
-                **{name: Logistic(**fitted[name]) for name in _MODELS},
-                writes_from=float(fitted["writes_from"]),
-            )
-            for reader, fitted in stored["judges"].items()
-        }
+        fitted = json.loads(path.read_text(encoding="utf-8"))["judge"]
+        return AnswerSelector(
+            **{model: Logistic(**fitted[model]) for model in _MODELS},
+            writes_from=float(fitted["writes_from"]),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} cannot be read ({error}); fit it again or reinstall storyqa") from error
 

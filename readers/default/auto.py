@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
 
-from encoders.cross_encoder import load_crossencoder
+from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
+from encoders.cross_encoder import CrossEncoder, load_crossencoder
 from readers.default.answer_selector import (
     AnswerSelector,
     Logistic,
     Signals,
     choose,
-    load_selectors,
+    load_selector,
 )
 from readers.default.generate import GenerateReader
 from readers.default.span import (
@@ -23,7 +26,10 @@ from readers.default.span import (
     f1_against,
     probabilities,
 )
-from readers.reading import Answer, Ranker, Reading, Span, merged
+from readers.default.writer import WriteReader
+from readers.default.writer_prompt import REFUSAL
+from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
+from text.equal_answers import answer_key
 
 SPANS = 5  # candidates of each reader
 WRITTEN = 3
@@ -31,34 +37,49 @@ F1_WEIGHT = 32.0  # in a ranking: chosen on 45 held-out questions about summarie
 
 
 class AutoReader(Ranker):
-    """Gives the best answer of the span reader or of the generator, whichever a selector chooses.
+    """Gives the best answer of the span reader or of a writer, whichever a selector chooses.
 
     Writing takes longer than all else and is seldom better, so it is done only where the selector expects
     that of the first span. The score is the ROUGE-L that an answer is expected to have, by a logistic model
     of what both readers say of it; the confidence the probability that it is 0.5 or more
-    (``readers.default.answer_selector``). The other candidates follow, none with more of either.
+    (``readers.default.answer_selector``). The other candidates follow, none with more of either. The writer
+    is ``GenerateReader``, over the states of the same encoder.
     """
 
-    def __init__(self, span: SpanReader, generate: GenerateReader, selector: AnswerSelector) -> None:
-        """Both readers must have the same encoder."""
-        self._span, self._generate, self._selector = span, generate, selector
-        self.version = generate.version
-        self.encoder = generate.encoder
+    selected_by: ClassVar[str] = "judge.json"
+    refusal: ClassVar[str | None] = None  # what the writer says where the passages do not tell
+
+    def __init__(
+        self, encoder: CrossEncoder, writer: Ranker, selector: AnswerSelector, version: str | None = None
+    ) -> None:
+        """``encoder`` says where spans are; a ``GenerateReader`` must have the same."""
+        self.encoder = encoder
+        self.version = version
+        self._span, self._writer, self._selector = SpanReader(encoder), writer, selector
 
     @classmethod
     def load(cls, argument: str | None) -> AutoReader:
         """The shipped readers and selector, or those of a folder; raises ModelError where one is missing."""
-        return cls(*_readers(argument), load_selectors(argument)["auto"])
+        encoder, writer, version = cls.readers(argument)
+        return cls(encoder, writer, load_selector(cls.selected_by, argument), version)
 
     @classmethod
     def without_selector(cls, argument: str | None) -> AutoReader:
         """The readers of a folder with a selector that finds all answers alike: to fit another with."""
         alike = Logistic(0.0, {})
-        return cls(*_readers(argument), AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0))
+        selector = AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0)
+        encoder, writer, version = cls.readers(argument)
+        return cls(encoder, writer, selector, version)
+
+    @classmethod
+    def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:
+        """What both read by, shipped or of a folder, and the version of what they are together."""
+        writer = GenerateReader.load(argument)
+        return writer.encoder, writer, writer.version
 
     def prepare(self, readings: Sequence[Reading]) -> list[Reading]:
         """See ``Reader.prepare``: what the encoder says of every passage, for both readers."""
-        return self._generate.prepare(readings)
+        return encode_readings(self.encoder, readings)
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """See ``Reader.read``: spans, and written answers that rest on a sentence."""
@@ -76,16 +97,17 @@ class AutoReader(Ranker):
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """See ``Ranker.rank``: log-probability per token + ``F1_WEIGHT`` times the expected word F1."""
         [prepared] = self.prepare([reading])
-        written = self._generate.rank(prepared, candidates)
+        written = self._writer.rank(prepared, candidates)
         spans = self._span.rank(prepared, candidates)
         return [log_p + F1_WEIGHT * f1 for log_p, f1 in zip(written, spans, strict=True)]
 
     def candidates(self, readings: Sequence[Reading]) -> list[tuple[list[Answer], list[Signals]]]:
         """The candidates of both readers for each reading, and what is known of each."""
         prepared = self.prepare(readings)
-        written = self._generate.read(prepared, WRITTEN)
+        written = self._writer.read(prepared, WRITTEN)
         found = []
-        for reading, of_one in zip(prepared, written, strict=True):
+        for reading, said in zip(prepared, written, strict=True):
+            of_one = [answer for answer in said if answer.text != self.refusal]
             spans = candidate_spans(reading)
             both = merged([*answers(reading, spans, SPANS), *of_one], SPANS + WRITTEN)
             found.append((both, self._signals(reading, spans, both, of_one)))
@@ -134,8 +156,12 @@ class AutoReader(Ranker):
         f1_spans = f1_against(reading, spans, texts)
         f1_written: list[float] | list[None] = [None] * len(texts)
         log_probabilities: list[float] | list[None] = [None] * len(texts)
+        log_refusal = None
+        first_written = None
         if written is not None:
-            log_probabilities = self._generate.rank(reading, texts)
+            log_probabilities = self._writer.rank(reading, [*texts, *filter(None, [self.refusal])])
+            log_refusal = None if self.refusal is None else log_probabilities.pop()
+            first_written = answer_key(written[0].text) if written else None
             chances = np.exp([answer.score for answer in written])
             f1_written = (
                 expected_f1(texts, [answer.text for answer in written], chances / chances.sum()).tolist()
@@ -146,11 +172,13 @@ class AutoReader(Ranker):
         words_read = sum(len(passage.split()) for passage in reading.passages)
         return [
             Signals(
-                written=answer.span is None,
+                # What a writer quotes is written, too, unless it is the best span.
+                written=answer.span is None or (i > 0 and answer_key(answer.text) == first_written),
                 words=len(answer.text.split()),
                 f1_spans=f1_spans[i],
                 f1_written=f1_written[i],
                 log_probability=log_probabilities[i],
+                log_refusal=log_refusal,
                 relevance=max(relevance),
                 own_relevance=_relevance(answer.span or answer.support, relevance),
                 certainty=float(probabilities(spans).max()) if spans else 0.0,
@@ -161,9 +189,22 @@ class AutoReader(Ranker):
         ]
 
 
-def _readers(argument: str | None) -> tuple[SpanReader, GenerateReader]:
-    encoder = load_crossencoder(argument)
-    return SpanReader(encoder, encoder.version), GenerateReader.load(argument)
+class AutoWriteReader(AutoReader):
+    """As ``AutoReader``; what writes is the small language model of ``WriteReader``.
+
+    How likely it is to say that the passages do not tell is among what the selector goes by.
+    """
+
+    selected_by = "judge-write.json"
+    refusal = REFUSAL
+
+    @classmethod
+    def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:
+        """See ``AutoReader.readers``; a folder without an encoder of its own is read with the shipped one."""
+        own = argument is not None and (Path(argument) / ENCODER_WEIGHTS).is_file()
+        encoder = load_crossencoder(argument if own else None)
+        writer = WriteReader.load(argument)
+        return encoder, writer, f"{encoder.version}+{writer.version}"
 
 
 def _relevance(place: Span | None, relevance: Sequence[float]) -> float:

@@ -6,7 +6,6 @@ import copy
 import logging
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.adapters import file_hash, load_weights
@@ -15,6 +14,7 @@ from encoders.batches import batches
 from encoders.causal_lm import load_causal_lm
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
+from encoders.sizes import weights_folder
 from readers.attribution import nearest_sentence
 from readers.default.writer_prompt import LONGEST, WritePrompts, is_refusal
 from readers.external.checked_reply import REFUSED
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WEIGHTS = "write.safetensors"
-FORM = "write:DIR"
 MAX_NEW_TOKENS = 40
 BATCH_TOKENS = 4_096  # prompt tokens per batch, padding included
 RANK_TOKENS = 512  # candidate tokens per batch; each takes a row of logits as wide as the vocabulary
@@ -71,17 +70,12 @@ class WriteReader(Ranker):
 
     @classmethod
     def load(cls, argument: str | None) -> WriteReader:
-        """The reader of a run's folder, on the GPU where there is one.
+        """The shipped reader or that of a run's folder, on the GPU where there is one.
 
-        Raises ModelError for no folder, since without adapters the model invents, for one without them, and
-        where the model that they stand beside is not installed.
+        Raises ModelError for a folder without adapters, without which the model invents, and where the model
+        that they stand beside is not installed.
         """
-        if not argument:
-            raise ModelError(
-                f"the reader 'write' needs trained adapters: write {FORM}, the folder of a run of: "
-                "storyqa train write"
-            )
-        path = Path(argument) / WEIGHTS
+        path = weights_folder("readers.weights", argument) / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train write")
         weights = load_weights(path, known=LANGUAGE_MODELS)
@@ -109,7 +103,7 @@ class WriteReader(Ranker):
         return answers
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
-        """The log-probability of each candidate, end token included, given the reading.
+        """The log-probability of each candidate per token, end token included, given the reading.
 
         -inf for all where the question alone fills the prompt.
         """
@@ -136,7 +130,7 @@ class WriteReader(Ranker):
                 logits = self._model(input_ids=inputs, past_key_values=cache).logits.float()
                 chosen = logits.log_softmax(2).gather(2, ids.unsqueeze(2)).squeeze(2)
                 for i, row, target in zip(batch, chosen.tolist(), rows, strict=True):
-                    scores[i] = math.fsum(row[: len(target)])
+                    scores[i] = math.fsum(row[: len(target)]) / len(target)
         return scores
 
     def _prompt(self, reading: Reading) -> list[int] | None:

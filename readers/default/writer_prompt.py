@@ -45,6 +45,11 @@ class WritePrompts:
         Passages that do not fit are cut at their ends, the longest ones first; None where the question
         leaves no room for them. Line breaks are made spaces.
         """
+        parts = self.parts(question, passages)
+        return None if parts is None else [*parts[0], *parts[1]]
+
+    def parts(self, question: str, passages: Sequence[str]) -> tuple[list[int], list[int]] | None:
+        """A prompt in two: up to the passages' end, which other questions may share, and from there on."""
         asked = [*self._ids(_ASKED + _one_line(question))[0], *self._tail]
         texts = [line for line in map(_one_line, passages) if line]
         known = [self._ids(text) for text in texts]
@@ -56,7 +61,7 @@ class WritePrompts:
         for text, (ids, starts), share in zip(texts, known, shares, strict=True):
             kept = _whole_words(text, starts, share - len(self._between))
             shown += [*(self._between if shown and kept else ()), *ids[:kept]]
-        return [*self._head, *shown, *asked]
+        return [*self._head, *shown], asked
 
     def answer(self, text: str) -> list[int]:
         """The tokens of an answer and of its end."""

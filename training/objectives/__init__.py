@@ -184,7 +184,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "judge",
         f"{_HERE}.answer_selector:train",
         "Fit which answer the default reader gives, and its confidence, on the held-out stories.",
-        used_as="--reader auto:DIR",
+        used_as="--reader auto:DIR, --reader auto-write:DIR",
         resumes=False,
     ),
     ObjectiveSpec(

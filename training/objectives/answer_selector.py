@@ -18,8 +18,7 @@ from indexing.build import build_book
 from indexing.ids import slug
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
-from readers.default.answer_selector import WEIGHTS
-from readers.default.auto import AutoReader
+from readers.default.auto import AutoReader, AutoWriteReader
 from readers.reading import Reading
 from retrieval.rerank import RerankRetriever
 from terminal.progress import ProgressBars
@@ -139,17 +138,17 @@ class FittedSelector:
             yield f"{where} {asdict(scores)}"
 
 
-def write_selector(scored: Sequence[ScoredCandidates], out: Path, command: str) -> FittedSelector:
+def write_selector(scored: Sequence[ScoredCandidates], path: Path, command: str) -> FittedSelector:
     """Fit on all of ``scored`` and write the selector beside how it fares on other stories."""
     judged = judge_apart(scored)
     writes_from = cheapest(judged)
     selector = fit_selector(scored, writes_from)
-    fitted = FittedSelector(out / WEIGHTS, score_selection(judged, writes_from))
-    out.mkdir(parents=True, exist_ok=True)
+    fitted = FittedSelector(path, score_selection(judged, writes_from))
+    path.parent.mkdir(parents=True, exist_ok=True)
     stored = {
         "command": command,
         "cross_validated": _as_dicts(fitted.scores),
-        "judges": {"auto": asdict(selector)},
+        "judge": asdict(selector),
     }
     fitted.path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     return fitted
@@ -168,6 +167,10 @@ def train(
     questions: Annotated[
         int, typer.Option(min=1, help="At most so many of fairy tales, of summaries, of stories.")
     ] = MOST,
+    writer: Annotated[
+        bool,
+        typer.Option("--writer", help="Of the reader auto-write, whose writer is a small language model."),
+    ] = False,
 ) -> FittedSelector:
     """See ``storyqa train judge``."""
     corpus = run.corpus()
@@ -176,7 +179,8 @@ def train(
             f"{', '.join(map(str, run.data))}: no story is held out, and the selector is fitted on those; "
             "wanted all of FairytaleQA train or NarrativeQA"
         )
-    reader = AutoReader.without_selector(str(start))
+    kind = AutoWriteReader if writer else AutoReader
+    reader = kind.without_selector(str(start))
     with ProgressBars() as tell:
         scored = score_candidates(reader, corpus, tell, questions)
-    return write_selector(scored, run.out, run.command)
+    return write_selector(scored, run.out / kind.selected_by, run.command)

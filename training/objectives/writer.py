@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
 from torch.nn.functional import cross_entropy
 
-from encoders.adapters import Weights
+from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
 from encoders.batches import batches
-from encoders.causal_lm import load_causal_lm
+from encoders.causal_lm import attend_by_steps, load_causal_lm
 from encoders.device import pick_device, pick_dtype, sent
 from readers.default.writer import WEIGHTS, WriteReader
 from readers.default.writer_prompt import LONGEST, REFUSAL, WritePrompts
+from text.spans import overlaps
 from training.adaptation import AdaptedModel
 from training.context_sampling import Example, Sampling, sample_example
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
@@ -42,10 +46,26 @@ Renamed = Annotated[
     float, typer.Option(min=0, max=1, help="The share of questions in which a name is replaced by another.")
 ]
 
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, file_okay=False, help="Go on with the adapters of this folder, of the same --rank."
+    ),
+]
+SHARING = 8  # questions in a row, at most, about the same passages
+Compiled = Annotated[
+    bool,
+    typer.Option(
+        "--compiled", help="Compile the layers: a minute, and a C++ compiler, for a fifth of the time."
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class WriterSettings(QuestionSettings):
     """What a run depends on, beside its data; ``longest`` is the limit on a prompt's tokens.
+
+    ``start`` is the SHA-256 of the adapters that the run began with, ``compiled`` whether its layers were.
 
     Chunks are small: on a CPU 64 of its questions take minutes, which a run that is stopped would lose.
     """
@@ -56,20 +76,59 @@ class WriterSettings(QuestionSettings):
     clozes: int = 0
     elsewhere: Elsewhere = 0.1
     renamed: Renamed = 0.05
-    rate: Rate = 2e-4
+    rate: Rate = 5e-4
     rank: AdapterRank = 16
     batch_tokens: BatchTokens = 3_000
     longest: Longest = LONGEST
     examples: Examples = None
+    compiled: Compiled = False
+    start: str | None = None
     chunk: int = 64
 
 
 @dataclass(frozen=True, slots=True)
-class WriterBatch:
-    """Prompts, each followed by the answer to write: row i's answer begins at ``starts[i]``."""
+class Row:
+    """Passages, and behind them questions about them, each with the answer to write.
 
-    rows: list[list[int]]
-    starts: list[int]
+    A question sees the passages and itself alone, so it is read as if it were the only one, while the
+    passages, most of what there is to read, are read once for all. ``tokens`` are the passages', then
+    those of each question and its answer; ``branches`` says per token 0 for the passages', n for the n-th
+    question's; ``answers`` are the places of the answers' tokens.
+    """
+
+    tokens: list[int]
+    branches: list[int]
+    answers: list[int]
+
+    @classmethod
+    def of(cls, shared: Sequence[int], asked: Sequence[tuple[list[int], list[int]]]) -> Row:
+        """A row of the passages' tokens, and per question its own and its answer's."""
+        row = cls(list(shared), [0] * len(shared), [])
+        for number, (question, answer) in enumerate(asked, 1):
+            row.tokens.extend((*question, *answer))
+            row.answers.extend(range(len(row.tokens) - len(answer), len(row.tokens)))
+            row.branches.extend([number] * (len(question) + len(answer)))
+        return row
+
+    def positions(self) -> list[int]:
+        """Where each token would stand if its question were the only one."""
+        seen: Counter[int] = Counter()
+        places = []
+        for branch in self.branches:
+            places.append(seen[branch] + (seen[0] if branch else 0))
+            seen[branch] += 1
+        return places
+
+
+def attention_bias(branches: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """What is added to attention's scores, (rows, 1, tokens, tokens), of (rows, tokens) branches.
+
+    0 where a token sees another, which stands before it in its own question or in the passages, else -inf.
+    """
+    own = branches.unsqueeze(2) == branches.unsqueeze(1)
+    shared = (branches == 0).unsqueeze(1)
+    seen = (own | shared).tril().unsqueeze(1)
+    return torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -math.inf)
 
 
 class WriterTask:
@@ -78,7 +137,8 @@ class WriterTask:
     chosen_by: Sequence[str] = ()
     optimisation = ADAMW
 
-    def __init__(self, settings: WriterSettings, corpus: Corpus) -> None:
+    def __init__(self, settings: WriterSettings, corpus: Corpus, start: Weights | None = None) -> None:
+        """``start`` has the adapters to go on with; raises ModelError for others than the run trains."""
         self._settings = settings
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
@@ -87,9 +147,15 @@ class WriterTask:
         torch.manual_seed(settings.seed)
         model, self._tokenizer = load_causal_lm(self.base)
         self.adapted = AdaptedModel(model, self.base.adapted, settings.rank)
+        if start is not None:
+            self.adapted.begin_with(start.tensors)
         self.adapted.model.to(self.device)
+        attend_by_steps(self.adapted.model)
+        if settings.compiled:
+            for layer in self.adapted.model.model.layers:
+                layer.compile(dynamic=True)
         self._prompts = WritePrompts(self._tokenizer, settings.longest)
-        self._order = draw_questions(corpus, settings)[: settings.examples]
+        self._order = beside_each_other(draw_questions(corpus, settings))[: settings.examples]
         self._unanswerable = Unanswerable(corpus.train)
         self._held_out = corpus.held_out
         self.chunks = -(-len(self._order) // settings.chunk)
@@ -98,23 +164,23 @@ class WriterTask:
         """See ``Task.groups``."""
         return [(self.adapted.parameters(), self._settings.rate)]
 
-    def batches(self, chunk: int) -> Iterator[WriterBatch]:
+    def batches(self, chunk: int) -> Iterator[list[Row]]:
         """See ``Task.batches``."""
         rng = random.Random(f"{self._settings.seed}/{chunk}")
         first = chunk * self._settings.chunk
-        pairs: list[tuple[list[int], list[int]]] = []
+        asked: defaultdict[tuple[int, ...], list[tuple[list[int], list[int]]]] = defaultdict(list)
         for document, question in self._order[first : first + self._settings.chunk]:
             example = self._sample(document, question, rng)
-            prompt = None if example is None else self._prompts(example.question, example.passages)
+            prompt = None if example is None else self._prompts.parts(example.question, example.passages)
             if example is not None and prompt is not None:
                 # Where nothing that is shown answers, the model learns to say so.
                 target = rng.choice(example.answers) if example.right else REFUSAL
-                pairs.append((prompt, self._prompts.answer(target)))
-        groups = batches([len(prompt) + len(answer) for prompt, answer in pairs], self._settings.batch_tokens)
+                asked[tuple(prompt[0])].append((prompt[1], self._prompts.answer(target)))
+        rows = [Row.of(shared, questions) for shared, questions in asked.items()]
+        groups = batches([len(row.tokens) for row in rows], self._settings.batch_tokens)
         rng.shuffle(groups)
         for group in groups:
-            chosen = [pairs[i] for i in group]
-            yield WriterBatch([[*prompt, *answer] for prompt, answer in chosen], [len(p) for p, _ in chosen])
+            yield [rows[i] for i in group]
 
     def _sample(self, document: Document, question: LabelledQuestion, rng: random.Random) -> Example | None:
         example = sample_example(document, question, Sampling(), rng)
@@ -123,20 +189,20 @@ class WriterTask:
         shares = (self._settings.elsewhere, self._settings.renamed)
         return self._unanswerable.instead_of(example, document, question, rng, shares)
 
-    def losses(self, batch: WriterBatch) -> Mapping[str, torch.Tensor]:
+    def losses(self, batch: Sequence[Row]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``: the mean cross-entropy of the answers' tokens."""
-        width = max(map(len, batch.rows))
-        ids = torch.tensor([row + [0] * (width - len(row)) for row in batch.rows])
-        places = [
-            (number, place)
-            for number, (row, start) in enumerate(zip(batch.rows, batch.starts, strict=True))
-            for place in range(start, len(row))
-        ]
-        rows, columns = (sent(one, self.device) for one in torch.tensor(places).unbind(1))
-        ids = sent(ids, self.device)  # (examples, tokens)
-        # Padding stands behind every token, and none looks ahead: it needs no mask.
+        ids, branches, positions = (
+            sent(_padded(lines), self.device)
+            for lines in zip(*((row.tokens, row.branches, row.positions()) for row in batch), strict=True)
+        )  # (rows, tokens) each
+        places = torch.tensor([(number, place) for number, row in enumerate(batch) for place in row.answers])
+        rows, columns = sent(places, self.device).unbind(1)
         model = self.adapted.model
-        hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state  # (examples, tokens, width)
+        # (rows, tokens, width); padding stands behind every token, and none looks ahead.
+        bias = attention_bias(branches, pick_dtype(self.device))
+        hidden = model.model(
+            input_ids=ids, attention_mask=bias, position_ids=positions, use_cache=False
+        ).last_hidden_state
         # Each token is told by the state before it; logits of all places would be larger than the model.
         logits = model.lm_head(hidden[rows, columns - 1])  # (answers' tokens, vocabulary)
         return {"write": cross_entropy(logits.float(), ids[rows, columns])}
@@ -145,7 +211,11 @@ class WriterTask:
         """See ``Task.validate``."""
         dtype = pick_dtype(self.device)
         reader = WriteReader(self.adapted.model, self._tokenizer, longest=self._settings.longest)
-        with torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32):
+        with (
+            torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32),
+            # Compiled once more for each of the forms that writing has, training would run out of such.
+            torch.compiler.set_stance("force_eager"),
+        ):
             return writing_scores(reader, self._held_out)
 
     def weights(self) -> Weights:
@@ -153,9 +223,40 @@ class WriterTask:
         return Weights(self.base, self.adapted.tensors())
 
 
-def train(run: Invocation, settings: WriterSettings) -> Trained:
+def beside_each_other(
+    questions: Sequence[tuple[Document, LabelledQuestion]], most: int = SHARING
+) -> list[tuple[Document, LabelledQuestion]]:
+    """The questions in an order where those about the same place follow one another, ``most`` at most.
+
+    Groups come in the order of their first questions. A question that is seen again is in another group.
+    """
+    times: Counter[tuple[str, str]] = Counter()
+    groups: list[list[tuple[Document, LabelledQuestion]]] = []
+    open_groups: dict[tuple[str, int, tuple[int, ...]], int] = {}
+    for document, question in questions:
+        passes = times[document.name, question.text]
+        times[document.name, question.text] += 1
+        right = (n for n, place in enumerate(document.passages) if overlaps(place, question.gold))
+        key = (document.name, passes, tuple(right))
+        if key not in open_groups or len(groups[open_groups[key]]) == most:
+            open_groups[key] = len(groups)
+            groups.append([])
+        groups[open_groups[key]].append((document, question))
+    return [one for group in groups for one in group]
+
+
+def _padded(lines: Sequence[Sequence[int]]) -> torch.Tensor:
+    width = max(map(len, lines))
+    return torch.tensor([[*line, *[0] * (width - len(line))] for line in lines])
+
+
+def train(run: Invocation, settings: WriterSettings, *, start: Start = None) -> Trained:
     """See ``storyqa train write``."""
-    task = WriterTask(settings, run.corpus())
+    begun = None
+    if start is not None:
+        begun = load_weights(start / WEIGHTS, known=LANGUAGE_MODELS)
+        settings = replace(settings, start=file_hash(start / WEIGHTS))
+    task = WriterTask(settings, run.corpus(), begun)
     return export(run.train(task, validations=4, workers=spare_processes(task.device)), run.command)
 
 
