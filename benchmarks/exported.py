@@ -26,9 +26,8 @@ def shipped_tensors() -> dict[str, torch.Tensor]:
     Haystack's reader does not tell the model which tokens are the question's; so altered, the
     weights compute the same function whether a tool does or not, and answers can be compared.
     """
-    from safetensors.torch import load
-
-    tensors = load((files("encoders.weights") / WEIGHTS).read_bytes())
+    with as_file(files("encoders.weights") / WEIGHTS) as path:
+        tensors = load_weights(path).tensors
     segments = tensors.get(_SEGMENTS, base_tensors()[_SEGMENTS])
     return {**tensors, _SEGMENTS: segments[:1].repeat(len(segments), 1).clone()}
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from encoders.adapters import overlay
 from encoders.backbone import Backbone, backbone_folder, check_overlay
 from encoders.errors import ModelError
-from encoders.transformer import attend
 
 if TYPE_CHECKING:
     import torch
@@ -112,6 +111,8 @@ def attend_by_steps(model: Any) -> None:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
     from transformers.masking_utils import sdpa_mask
+
+    from encoders.transformer import attend  # here: to answer without a language model takes no torch
 
     def forward(
         module: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor | None, **how: Any
