@@ -199,6 +199,12 @@ def load_crossencoder(folder: str | None = None) -> CrossEncoder:
     return _load(folder)
 
 
+def own_crossencoder(folder: str | None) -> CrossEncoder:
+    """As ``load_crossencoder``; the shipped one, small, where the folder has none of its own."""
+    own = (weights_folder("encoders.weights", folder) / WEIGHTS).is_file()
+    return load_crossencoder(folder if own else None)
+
+
 @lru_cache  # of one argument always given: to lru_cache, f() and f(None) are two
 def _load(folder: str | None) -> CrossEncoder:
     path = weights_folder("encoders.weights", folder) / WEIGHTS

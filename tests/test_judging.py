@@ -171,6 +171,7 @@ def test_the_candidates_are_the_spans_and_what_else_was_written(reader: AutoRead
     assert any(one.written for one in signals)
     assert not all(one.written for one in signals)
     assert not signals[0].written
+    assert sum(one.written for answer, one in zip(answers, signals, strict=True) if answer.span) <= 1
     for answer, one in zip(answers, signals, strict=True):
         assert answer.span is not None or one.written
         assert one.log_refusal is None  # the decoder never refuses

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
-from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
-from encoders.cross_encoder import CrossEncoder, load_crossencoder
+from encoders.cross_encoder import CrossEncoder, own_crossencoder
 from readers.default.answer_selector import (
     AnswerSelector,
     Logistic,
@@ -28,6 +26,7 @@ from readers.default.span import (
 )
 from readers.default.writer import WriteReader
 from readers.default.writer_prompt import REFUSAL
+from readers.external.checked_reply import REFUSED
 from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
 from text.equal_answers import answer_key
 
@@ -107,7 +106,7 @@ class AutoReader(Ranker):
         written = self._writer.read(prepared, WRITTEN)
         found = []
         for reading, said in zip(prepared, written, strict=True):
-            of_one = [answer for answer in said if answer.text != self.refusal]
+            of_one = [answer for answer in said if answer.note != REFUSED]
             spans = candidate_spans(reading)
             both = merged([*answers(reading, spans, SPANS), *of_one], SPANS + WRITTEN)
             found.append((both, self._signals(reading, spans, both, of_one)))
@@ -201,8 +200,7 @@ class AutoWriteReader(AutoReader):
     @classmethod
     def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:
         """See ``AutoReader.readers``; a folder without an encoder of its own is read with the shipped one."""
-        own = argument is not None and (Path(argument) / ENCODER_WEIGHTS).is_file()
-        encoder = load_crossencoder(argument if own else None)
+        encoder = own_crossencoder(argument)
         writer = WriteReader.load(argument)
         return encoder, writer, f"{encoder.version}+{writer.version}"
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from encoders.adapters import file_hash, load_weights
 from encoders.backbone import MINILM, load_tokenizer
 from encoders.batches import batches
-from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
-from encoders.cross_encoder import CrossEncoder, EncodedWindow, load_crossencoder
+from encoders.cross_encoder import CrossEncoder, EncodedWindow, own_crossencoder
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO
 from encoders.sizes import weights_folder
@@ -78,8 +77,7 @@ class GenerateReader(Ranker):
         path = weights_folder("readers.weights", argument) / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train generate")
-        own = (weights_folder("encoders.weights", argument) / ENCODER_WEIGHTS).is_file()
-        encoder = load_crossencoder(argument if own else None)
+        encoder = own_crossencoder(argument)
         runtime = encoder.runtime
         weights = load_weights(path, runtime.framework)
         if weights.backbone != encoder.base:

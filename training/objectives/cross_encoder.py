@@ -40,16 +40,12 @@ from training.objectives.cross_encoder_batches import (
 )
 from training.objectives.cross_encoder_losses import generate_loss, relevance_loss, span_loss, taught_losses
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
+from training.objectives.options import Start
 from training.prefetching import spare_processes
 from training.teacher import Teacher
 from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
 from training.validation import reading_scores
-
-Start = Annotated[
-    Path | None,
-    typer.Option(exists=True, file_okay=False, help="The folder of a run whose weights to begin with."),
-]
 
 Cloze = Annotated[
     Path | None,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+Start = Annotated[
+    Path | None,
+    typer.Option(exists=True, file_okay=False, help="The folder of a run whose weights to begin with."),
+]
 Seed = Annotated[int, typer.Option(help="For order, negatives and what begins at random.")]
 Rank = Annotated[int, typer.Option(min=0, help="Train adapters of this rank (LoRA); 0 trains the layers.")]
 # Of networks from nothing; None is what the system's paper has.

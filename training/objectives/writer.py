@@ -7,12 +7,12 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
 
 from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import LANGUAGE_MODELS, SMOLLM2, Backbone
@@ -29,6 +29,7 @@ from training.export import Provenance, Trained, save_weights, write_card
 from training.invocation import Invocation
 from training.objectives.cross_encoder_batches import draw_questions
 from training.objectives.cross_encoder_settings import Articles, Examples, QuestionSettings, Rate, Stories
+from training.objectives.options import Start
 from training.prefetching import spare_processes
 from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
@@ -45,20 +46,13 @@ Elsewhere = Annotated[
 Renamed = Annotated[
     float, typer.Option(min=0, max=1, help="The share of questions in which a name is replaced by another.")
 ]
-
-Start = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True, file_okay=False, help="Go on with the adapters of this folder, of the same --rank."
-    ),
-]
-SHARING = 8  # questions in a row, at most, about the same passages
 Compiled = Annotated[
     bool,
     typer.Option(
         "--compiled", help="Compile the layers: a minute, and a C++ compiler, for a fifth of the time."
     ),
 ]
+SHARING = 8  # questions in a row, at most, about the same passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +186,7 @@ class WriterTask:
     def losses(self, batch: Sequence[Row]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``: the mean cross-entropy of the answers' tokens."""
         ids, branches, positions = (
-            sent(_padded(lines), self.device)
+            sent(pad_sequence([torch.tensor(line) for line in lines], batch_first=True), self.device)
             for lines in zip(*((row.tokens, row.branches, row.positions()) for row in batch), strict=True)
         )  # (rows, tokens) each
         places = torch.tensor([(number, place) for number, row in enumerate(batch) for place in row.answers])
@@ -243,11 +237,6 @@ def beside_each_other(
             groups.append([])
         groups[open_groups[key]].append((document, question))
     return [one for group in groups for one in group]
-
-
-def _padded(lines: Sequence[Sequence[int]]) -> torch.Tensor:
-    width = max(map(len, lines))
-    return torch.tensor([[*line, *[0] * (width - len(line))] for line in lines])
 
 
 def train(run: Invocation, settings: WriterSettings, *, start: Start = None) -> Trained:
