@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNPACKED = "plain"  # a folder beside a GGUF file
+UNPACKED_BY = ("accelerate", "gguf")  # which transformers asks for
 BY_STEPS = "by_steps"  # as transformers knows it
 
 
@@ -64,8 +65,12 @@ def plain_folder(backbone: Backbone) -> Iterator[Path]:
         return
     plain = folder / UNPACKED
     if not plain.is_dir():
-        if find_spec("gguf") is None:
-            raise ModelError(f"{backbone.name} is read by gguf; install it: pip install 'storyqa[write]'")
+        missing = [package for package in UNPACKED_BY if find_spec(package) is None]
+        if missing:
+            raise ModelError(
+                f"{backbone.name} is read by {' and '.join(UNPACKED_BY)}, and {missing[0]} is missing; "
+                "install: pip install 'storyqa[write]'"
+            )
         log.info("unpacking %s, once", backbone.name)
         try:
             _unpack(backbone, folder, plain)

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -276,13 +277,16 @@ def test_no_encoder_stands_beside_a_language_model(backbone: Backbone, tmp_path:
         load_weights(path)
 
 
-def test_a_packed_model_needs_the_package_that_reads_it(
-    backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("missing", ["accelerate", "gguf"])
+def test_a_packed_model_needs_the_packages_that_read_it(
+    backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     (tmp_path / "packed").mkdir()
     packed = tmp_path / "packed" / SMOLLM2.weights
     packed.write_bytes(b"GGUF")
     monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
-    monkeypatch.setattr("encoders.causal_lm.find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"storyqa\[write\]"):
+    monkeypatch.setattr(
+        "encoders.causal_lm.find_spec", lambda name: None if name == missing else find_spec("torch")
+    )
+    with pytest.raises(ModelError, match=rf"{missing} is missing.*storyqa\[write\]"):
         load_causal_lm(replace(SMOLLM2, name="packed", sha256=file_hash(packed)))
