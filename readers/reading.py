@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from text.equal_answers import answer_key
@@ -132,12 +133,26 @@ class Reader(Protocol):
         """
 
 
+Rank = Callable[[Sequence[str]], list[float]]
+"""``Ranker.rank`` of one reading."""
+
+
 class Ranker(Reader, Protocol):
     """A reader that can also rank given candidates (used for MRR and multiple choice)."""
 
     @abstractmethod
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """One score per candidate, larger is better: log-probability or similarity."""
+
+    def read_to_rank(
+        self, readings: Sequence[Reading], n_best: int = 1
+    ) -> Iterator[tuple[int, list[Answer], Rank]]:
+        """``read`` for each reading, by its index and in any order, with what ranks more candidates for it.
+
+        A rank may rest on what has just been read, and is to be used before the next one is asked for.
+        """
+        for i, answers in enumerate(self.read(readings, n_best)):
+            yield i, answers, partial(self.rank, readings[i])
 
 
 OnWords = Callable[[str], None]

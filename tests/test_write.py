@@ -180,6 +180,18 @@ def test_rank_is_the_log_probability_computed_by_hand(reader: WriteReader, backb
     assert scores == pytest.approx(scores[:4] * 20, rel=1e-4)
 
 
+def test_behind_what_was_read_to_write_candidates_are_ranked_as_by_themselves(reader: WriteReader) -> None:
+    candidates = ["in a hollow oak", "", "on the ferry, out of the wind"] * 20  # in several batches
+    readings = [*READINGS, Reading("Who?", ()), Reading("Who?", (" ",))]
+    seen = []
+    for i, answers, rank in reader.read_to_rank(readings):
+        seen.append(i)
+        assert answers == reader.read(readings)[i]
+        for _ in range(2):  # what is ranked leaves nothing behind
+            assert rank(candidates) == pytest.approx(reader.rank(readings[i], candidates), rel=1e-4)
+    assert sorted(seen) == list(range(len(readings)))
+
+
 def test_words_of_a_passage_are_a_span_of_it_and_others_rest_on_the_nearest_sentence(
     backbone: Backbone,
 ) -> None:

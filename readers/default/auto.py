@@ -27,7 +27,7 @@ from readers.default.span import (
 from readers.default.writer import WriteReader
 from readers.default.writer_prompt import REFUSAL
 from readers.external.checked_reply import REFUSED
-from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
+from readers.reading import Answer, Rank, Ranker, Reading, Span, encode_readings, merged
 from text.equal_answers import answer_key
 
 SPANS = 5  # candidates of each reader
@@ -103,20 +103,19 @@ class AutoReader(Ranker):
     def candidates(self, readings: Sequence[Reading]) -> list[tuple[list[Answer], list[Signals]]]:
         """The candidates of both readers for each reading, and what is known of each."""
         prepared = self.prepare(readings)
-        written = self._writer.read(prepared, WRITTEN)
-        found = []
-        for reading, said in zip(prepared, written, strict=True):
-            of_one = [answer for answer in said if answer.note != REFUSED]
-            spans = candidate_spans(reading)
-            both = merged([*answers(reading, spans, SPANS), *of_one], SPANS + WRITTEN)
-            found.append((both, self._signals(reading, spans, both, of_one)))
+        found: list[tuple[list[Answer], list[Signals]]] = [([], [])] * len(prepared)
+        for i, said, rank in self._writer.read_to_rank(prepared, WRITTEN):
+            written = [answer for answer in said if answer.note != REFUSED]
+            spans = candidate_spans(prepared[i])
+            both = merged([*answers(prepared[i], spans, SPANS), *written], SPANS + WRITTEN)
+            found[i] = both, self._signals(prepared[i], spans, both, written, rank)
         return found
 
     def _spoken(self, reading: Reading, n_best: int) -> tuple[list[Answer], list[Signals]]:
         """As ``candidates`` for one reading, before anything is written."""
         spans = candidate_spans(reading)
         best = answers(reading, spans, min(n_best, SPANS))
-        return best, self._signals(reading, spans, best, None)
+        return best, self._signals(reading, spans, best)
 
     def _writes(self, reading: Reading, candidates: Sequence[Answer], signals: Sequence[Signals]) -> bool:
         """Whether a written answer may be better than the first of these spans."""
@@ -146,9 +145,13 @@ class AutoReader(Ranker):
         reading: Reading,
         spans: Sequence[Candidate],
         candidates: Sequence[Answer],
-        written: Sequence[Answer] | None,
+        written: Sequence[Answer] = (),
+        rank: Rank | None = None,
     ) -> list[Signals]:
-        """What is known of each candidate, by all ``spans`` and by all that was ``written``."""
+        """What is known of each candidate, by all ``spans`` and all that was ``written``.
+
+        ``rank`` is that of the writer; without it nobody has been asked to write.
+        """
         import numpy as np
 
         texts = [answer.text for answer in candidates]
@@ -157,8 +160,8 @@ class AutoReader(Ranker):
         log_probabilities: list[float] | list[None] = [None] * len(texts)
         log_refusal = None
         first_written = None
-        if written is not None:
-            log_probabilities = self._writer.rank(reading, [*texts, *filter(None, [self.refusal])])
+        if rank is not None:
+            log_probabilities = rank([*texts, *filter(None, [self.refusal])])
             log_refusal = None if self.refusal is None else log_probabilities.pop()
             first_written = answer_key(written[0].text) if written else None
             chances = np.exp([answer.score for answer in written])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from encoders.adapters import file_hash, load_weights
@@ -18,10 +19,11 @@ from encoders.sizes import weights_folder
 from readers.attribution import nearest_sentence
 from readers.default.writer_prompt import LONGEST, WritePrompts, is_refusal
 from readers.external.checked_reply import REFUSED
-from readers.reading import Answer, Ranker, Reading, Span
+from readers.reading import Answer, Rank, Ranker, Reading, Span
 from text.quote_matching import find_quote
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedTokenizerBase
 
 log = logging.getLogger(__name__)
@@ -85,22 +87,30 @@ class WriteReader(Ranker):
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """See ``Reader.read``; there is no answer either where the question alone fills the prompt."""
+        found: list[list[Answer]] = [[] for _ in readings]
+        for i, answers, _ in self.read_to_rank(readings, n_best):
+            found[i] = answers
+        return found
+
+    def read_to_rank(
+        self, readings: Sequence[Reading], n_best: int = 1
+    ) -> Iterator[tuple[int, list[Answer], Rank]]:
+        """See ``Ranker.read_to_rank``: candidates are ranked behind the prompt that was read to write."""
         if n_best < 1:
             raise ValueError(f"n_best {n_best}; wanted at least 1")
         prompts: dict[int, list[int]] = {}
         for i, reading in enumerate(readings):
-            if any(passage.strip() for passage in reading.passages):
-                prompt = self._prompt(reading)
-                if prompt is not None:
-                    prompts[i] = prompt
+            prompt = self._prompt(reading) if any(map(str.strip, reading.passages)) else None
+            if prompt is None:
+                yield i, [], partial(self.rank, reading)
+            else:
+                prompts[i] = prompt
         asked = list(prompts)
-        answers: list[list[Answer]] = [[] for _ in readings]
         for batch in batches([len(prompts[i]) for i in asked], BATCH_TOKENS):
             members = [asked[i] for i in batch]
-            for i, (text, log_probs) in zip(members, self._write([prompts[i] for i in members]), strict=True):
-                if text:
-                    answers[i] = [_answer(readings[i], text, log_probs)]
-        return answers
+            for i, written in zip(members, self._write([prompts[i] for i in members]), strict=True):
+                answers = [_answer(readings[i], written)] if written.text else []
+                yield i, answers, partial(self._rank, written.read)
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """The log-probability of each candidate per token, end token included, given the reading.
@@ -112,22 +122,26 @@ class WriteReader(Ranker):
         prompt = self._prompt(reading)
         if prompt is None:
             return [-math.inf] * len(candidates)
+        start = torch.tensor([prompt[:-1]], device=self._model.device)
+        with torch.inference_mode():
+            cache = self._model.model(input_ids=start, use_cache=True).past_key_values
+        return self._rank(_Read.of(cache, 0, slice(None), prompt[-1]), candidates)
+
+    def _rank(self, read: _Read, candidates: Sequence[str]) -> list[float]:
+        """As ``rank``, behind a prompt that has been read once for all candidates."""
+        import torch
+
         targets = [self._prompts.answer(candidate) for candidate in candidates]
         scores = [0.0] * len(candidates)
         device = self._model.device
         with torch.inference_mode():
-            # Read once for all candidates, up to the token behind which they begin.
-            start = torch.tensor([prompt[:-1]], device=device)
-            read = self._model.model(input_ids=start, use_cache=True).past_key_values
             for batch in batches([len(target) for target in targets], RANK_TOKENS):
                 rows = [targets[i] for i in batch]
                 width = max(map(len, rows))
                 ids = torch.tensor([row + [self._end] * (width - len(row)) for row in rows], device=device)
-                inputs = torch.cat([torch.full_like(ids[:, :1], prompt[-1]), ids[:, :-1]], dim=1)
-                cache = copy.deepcopy(read)  # what is read is added to it
-                cache.batch_repeat_interleave(len(rows))
+                inputs = torch.cat([torch.full_like(ids[:, :1], read.last), ids[:, :-1]], dim=1)
                 # (candidates, longest candidate, vocabulary)
-                logits = self._model(input_ids=inputs, past_key_values=cache).logits.float()
+                logits = self._model(input_ids=inputs, past_key_values=read.cache(len(rows))).logits.float()
                 chosen = logits.log_softmax(2).gather(2, ids.unsqueeze(2)).squeeze(2)
                 for i, row, target in zip(batch, chosen.tolist(), rows, strict=True):
                     scores[i] = math.fsum(row[: len(target)]) / len(target)
@@ -143,8 +157,8 @@ class WriteReader(Ranker):
             )
         return prompt
 
-    def _write(self, prompts: Sequence[list[int]]) -> list[tuple[str, list[float]]]:
-        """Per prompt the answer, and the log-probability of each of its tokens, the end's among them."""
+    def _write(self, prompts: Sequence[list[int]]) -> list[_Written]:
+        """What is written behind each prompt."""
         import torch
 
         width = max(map(len, prompts))
@@ -163,19 +177,61 @@ class WriteReader(Ranker):
                 dim=1,
             )  # (prompts, tokens)
         found = []
-        for row, scores in zip(tokens.tolist(), log_probs.tolist(), strict=True):
+        for i, (prompt, row, scores) in enumerate(
+            zip(prompts, tokens.tolist(), log_probs.tolist(), strict=True)
+        ):
             length = row.index(self._end) + 1 if self._end in row else len(row)
-            text = self._tokenizer.decode(row[:length], skip_special_tokens=True)
-            found.append((" ".join(str(text).split()), scores[:length]))
+            text = str(self._tokenizer.decode(row[:length], skip_special_tokens=True))
+            read = _Read.of(written.past_key_values, i, slice(width - len(prompt), width - 1), prompt[-1])
+            found.append(_Written(" ".join(text.split()), scores[:length], read))
         return found
 
 
-def _answer(reading: Reading, text: str, log_probs: Sequence[float]) -> Answer:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """A prompt as the model has read it, up to the token behind which an answer begins: ``last``.
+
+    ``layers`` are each layer's keys and values, of shape (1, heads, tokens, d).
+    """
+
+    last: int
+    layers: Sequence[tuple[torch.Tensor, torch.Tensor]]
+
+    @classmethod
+    def of(cls, cache: Any, row: int, tokens: slice, last: int) -> _Read:
+        """What a cache holds of these tokens of a row; that is not copied."""
+        return cls(
+            last,
+            [
+                tuple(kept[row : row + 1, :, tokens] for kept in (one.keys, one.values))
+                for one in cache.layers
+            ],
+        )
+
+    def cache(self, rows: int) -> Any:
+        """A cache of so many rows that have all read this; what they read next is kept there alone."""
+        from transformers import DynamicCache
+
+        return DynamicCache(
+            [(keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)) for keys, values in self.layers]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """A written text, the log-probability of each of its tokens, the end's among them, and what was read."""
+
+    text: str
+    log_probs: Sequence[float]
+    read: _Read
+
+
+def _answer(reading: Reading, written: _Written) -> Answer:
     """The written text as an answer, with the place in the passages that it rests on."""
-    score = math.fsum(log_probs)
+    text, score = written.text, math.fsum(written.log_probs)
     if is_refusal(text):
         return Answer(text, score, 0.0, None, note=REFUSED)
-    confidence = min(1.0, math.exp(score / len(log_probs)))
+    confidence = min(1.0, math.exp(score / len(written.log_probs)))
     nearest = nearest_sentence(reading.passages, text, reading.question)
     if nearest is None:
         return Answer(text, score, confidence, None)
