@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from text.tokens import tokens
+from text.tokens import Token, tokens
 
 
 class Kind(StrEnum):
@@ -123,6 +123,35 @@ _PREPOSITIONS = frozenset({"in", "at", "on", "to", "by", "for", "from", "with", 
 _DETERMINERS = frozenset(
     {"the", "a", "an", "this", "that", "these", "those", "my", "our", "your", "every", "each"}
 )
+_SEARCHABLE = 2  # words that tell something, with which a question can be looked up
+_TELLING_NOTHING = (
+    _PRONOUNS
+    | _PREPOSITIONS
+    | _AUXILIARIES
+    | _AMOUNTS
+    | _OPENERS
+    | _OF_WORD.keys()
+    | {
+        "its",
+        "you",
+        "your",
+        "not",
+        "too",
+        "that",
+        "this",
+        "there",
+        "here",
+        "then",
+        "now",
+        "about",
+        "into",
+        "out",
+    }
+    | {"off", "over", "away", "back", "before", "after", "actually", "really", "finally", "even", "ever"}
+    | {"never", "always", "again", "just", "still", "first", "last", "next", "else", "both", "end", "than"}
+    | {"come", "came", "get", "got", "going", "doing", "done", "make", "made", "say", "said", "thing"}
+    | {"things", "something", "anything", "happen", "happened", "happens", "because", "instead", "like"}
+)
 _ASKING = frozenset({"who", "whom", "whose", "which", "what"})
 _BARE = re.compile(
     r"(?:and |but |so |then )*(?:why|how|how so|how come|why not|what|who|when|where|what else|who else|"
@@ -132,9 +161,10 @@ _BARE = re.compile(
 
 
 def needs_conversation(question: str) -> bool:
-    """Whether a question is about something said before: a pronoun without its noun, or "And then?".
+    """Whether a question is about something said before: "And then?", or pronouns and nothing to search for.
 
-    Only where it begins as questions do.
+    Only where it begins as questions do. One that names or describes something, before its pronoun or behind
+    it, can be looked up in a book, though it may be answered of another "she".
     """
     bare = question.strip().rstrip("?!. ")
     if _BARE.fullmatch(bare):
@@ -144,24 +174,25 @@ def needs_conversation(question: str) -> bool:
     asking = next((key for key in keys if key not in _OPENERS), "")
     if asking not in _OF_WORD and asking not in _AUXILIARIES:
         return False  # words to look for, or a piece of the text
-    named = False
-    for at, token in enumerate(found):
-        following = "".join(keys[at + 1 : at + 2])
-        capital = question[token.start].isupper() and token.key != "i"
-        named = (
-            named
-            or (capital and (at > 0 or not opens_question(token.key)))
-            or (token.key in _DETERMINERS and following.isalpha())
-            or (following == "s" and not opens_question(token.key))  # "mistress's"
-        )
-        if not named and _is_open_pronoun(keys, at):
-            return True
-    return False
+    if any(_describes(question, found, keys, at) for at in range(len(found))):
+        return False
+    telling = {key for key in keys if key.isalpha() and len(key) > 2 and key not in _TELLING_NOTHING}
+    return len(telling) < _SEARCHABLE and any(_is_open_pronoun(keys, at) for at in range(len(keys)))
 
 
 def opens_question(key: str) -> bool:
     """Whether a first word is one that questions begin with, whose capital makes it no name."""
     return any(key in words for words in (_OF_WORD, _AUXILIARIES, _OPENERS, _PRONOUNS, _COMMANDS))
+
+
+def _describes(question: str, found: Sequence[Token], keys: Sequence[str], at: int) -> bool:
+    """Whether the word begins a name or "the landing"."""
+    token, following = found[at], "".join(keys[at + 1 : at + 2])
+    return (
+        (question[token.start].isupper() and token.key != "i" and (at > 0 or not opens_question(token.key)))
+        or (token.key in _DETERMINERS and following.isalpha() and following not in _TELLING_NOTHING)
+        or (following == "s" and not opens_question(token.key))  # "mistress's"
+    )
 
 
 def _is_open_pronoun(keys: Sequence[str], at: int) -> bool:
