@@ -35,11 +35,11 @@ from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.corpora.narrativeqa import STORIES
 from training.objectives.answer_selector import (
-    books_to_search,
     found_reading,
     score_candidates,
     write_selector,
 )
+from training.searched_books import books_to_search
 from training.selection import (
     ScoredCandidates,
     SelectionScores,

@@ -33,6 +33,7 @@ READING = (
         "elsewhere",
         "renamed",
         "unlabelled",
+        "searched",
     ),
     *(
         "rate",

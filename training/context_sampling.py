@@ -62,7 +62,7 @@ def sample_example(
     if document.kind == FAIRYTALES:
         return _of_fairy_tale(document, question, sampling, rng)
     if document.kind in READ_WHOLE:
-        return _example(question, [document.text], [0], sampling)
+        return example_of(question, [document.text], [0], sampling)
     if document.kind == ARTICLES:
         right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)][:1]
         others = []
@@ -84,7 +84,7 @@ def _of_fairy_tale(
     chance = rng.random()
     if not sampling.distractors or chance < GIVEN_SHARE:
         texts = [document.text[start:end] for start, end in question.gold]
-        return _example(question, texts, list(range(len(texts))), sampling)
+        return example_of(question, texts, list(range(len(texts))), sampling)
     right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)]
     others = _hard_negatives(document, question, right, rng)
     if chance > 1 - UNANSWERABLE_SHARE and len(others) > 1:
@@ -108,16 +108,20 @@ def _of_passages(
             start, end = document.passages[chosen[n]]
             inside = [(s, e) for s, e in question.gold if start <= s and e <= end]
             exact += [Target(n, s - start, e - start, 1.0) for s, e in inside]
-    return _example(question, [document.texts[number] for number in chosen], places, sampling, exact)
+    return example_of(question, [document.texts[number] for number in chosen], places, sampling, exact)
 
 
-def _example(
+def example_of(
     question: LabelledQuestion,
     texts: Sequence[str],
     right: Sequence[int],
     sampling: Sampling,
     exact: Sequence[Target] = (),
-) -> Example | None:
+) -> Example:
+    """The question beside these texts, of which those at ``right`` answer it, and its targets in those.
+
+    The targets are ``exact`` where there are some, else what comes close to a reference.
+    """
     targets = list(exact)
     if not targets:
         found = target_spans([texts[n] for n in right], question.answers)

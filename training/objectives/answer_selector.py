@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +13,7 @@ from typing import Annotated
 import typer
 
 from evaluation.metrics.overlap import rouge_l
-from indexing.book import Book
 from indexing.build import build_book
-from indexing.ids import slug
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
 from readers.default.auto import AutoReader, AutoWriteReader
@@ -26,6 +24,7 @@ from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTraini
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
 from training.invocation import Invocation
+from training.searched_books import Tell, book_of, books_to_search
 from training.selection import (
     ScoredCandidates,
     SelectionScores,
@@ -38,13 +37,9 @@ from training.selection import (
 SECTIONS = "sections"
 MOST = 300  # questions of each kind, unless a run wants others
 READ = 5  # passages of a book, at most
-TALES = "fairy-tales"  # the id of the book that all of them make, as in one that is long
 
 # What is read for a question about each kind of document.
 _READ_AS = {FAIRYTALES: (SECTIONS, STORIES), SUMMARIES: (SUMMARIES,), STORIES: (STORIES,)}
-
-
-Tell = Callable[[str, int, int], None]
 
 
 def score_candidates(
@@ -88,18 +83,6 @@ def _held_out_questions(corpus: Corpus, most: int) -> list[tuple[str, Document, 
     return found
 
 
-def books_to_search(documents: Sequence[Document]) -> list[Book]:
-    """The books that passages are found in: all fairy tales in one, every full story by itself."""
-    texts: dict[str, list[str]] = {}
-    for document in {document.name: document for document in documents}.values():
-        texts.setdefault(_book_of(document), []).append(document.text)
-    return [Book(id, id, "\n\n".join(of_book), source=id) for id, of_book in texts.items()]
-
-
-def _book_of(document: Document) -> str:
-    return TALES if document.kind == FAIRYTALES else slug(document.name)
-
-
 def _reading(
     where: str,
     document: Document,
@@ -110,7 +93,7 @@ def _reading(
         return Reading(question.text, tuple(document.text[start:end] for start, end in question.gold))
     if where == SUMMARIES:
         return Reading(question.text, (document.text,))
-    return found_reading(retrievers[_book_of(document)], question.text)
+    return found_reading(retrievers[book_of(document)], question.text)
 
 
 def found_reading(retriever: RerankRetriever, question: str) -> Reading:

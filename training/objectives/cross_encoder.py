@@ -24,6 +24,7 @@ from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from readers.default.decoder_weights import decoder_tensors, shipped_decoder, word_ids
 from readers.default.pointer_generator import PointerDecoder
 from readers.default.torch_decoding import words_of
+from terminal.progress import ProgressBars
 from training.adaptation import TrainableBackbone
 from training.bridging import QUESTIONS, fit_bridge
 from training.context_sampling import Example, Sampling, sample_example, sample_unlabelled
@@ -42,6 +43,7 @@ from training.objectives.cross_encoder_losses import generate_loss, relevance_lo
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.objectives.options import Start
 from training.prefetching import spare_processes
+from training.searched_books import SearchedBooks, Tell
 from training.teacher import Teacher
 from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
@@ -80,8 +82,12 @@ class CrossEncoderTask:
         start: Weights | None = None,
         decoder: Weights | None = None,
         teacher: Teacher | None = None,
+        tell: Tell = lambda step, done, of: None,
     ) -> None:
-        """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder."""
+        """``start`` holds weights of a cross-encoder to begin with, ``decoder`` those of a decoder.
+
+        ``tell(step, done, of)`` is told how far the search for what is read is, where there is one.
+        """
         self._settings = settings
         self._teacher = teacher
         self._start = start
@@ -122,6 +128,7 @@ class CrossEncoderTask:
         self._frozen_states = FrozenStates(self.backbone.model, self.base, self.device)
         self._order = draw_questions(corpus, settings)[: settings.examples]
         self._unanswerable = Unanswerable(corpus.train)
+        self._books = SearchedBooks(corpus.train, tell) if settings.searched else None
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
         if settings.bridge:
@@ -178,7 +185,11 @@ class CrossEncoderTask:
             rng = random.Random(f"{self._settings.seed}/{document.kind}/{document.name}/{question.text}")
         if self._settings.unlabelled and rng.random() < self._settings.unlabelled:
             return sample_unlabelled(document, question, rng)
-        example = sample_example(document, question, self._sampling, rng)
+        example = None
+        if self._books is not None and rng.random() < self._settings.searched:
+            example = self._books.sample(document, question, self._sampling, rng)
+        if example is None:
+            example = sample_example(document, question, self._sampling, rng)
         if example is None:
             return None
         shares = (self._settings.elsewhere, self._settings.renamed)
@@ -331,7 +342,8 @@ def train(
     kept = run.out if pick_device().type == "cpu" else None
     taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], kept)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
-    task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by)
+    with ProgressBars() as tell:
+        task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by, tell)
     return export(run.train(task, validations=4, workers=spare_processes(task.device)), run.command, start)
 
 

@@ -25,6 +25,15 @@ Unlabelled = Annotated[
         min=0, max=1, help="Beside --teacher: the share of questions asked of passages that nobody labelled."
     ),
 ]
+Searched = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="The share of questions about fairy tales and full stories that are shown beside what is found "
+        "for them in all tales as one book, or in the story.",
+    ),
+]
 Examples = Annotated[int | None, typer.Option(min=1, help="End after so many questions; by default all.")]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
@@ -58,12 +67,14 @@ class CrossEncoderSettings(QuestionSettings):
     The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
     encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
     SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
-    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers.
+    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers, and
+    ``searched`` that of questions about tales and stories beside what ``SearchedBooks`` finds for them.
     ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
     ``examples`` ends the run after so many.
     """
 
     unlabelled: Unlabelled = 0.0
+    searched: Searched = 0.0
     rate: Rate = 6e-5
     decoder_rate: float = 4e-4
     rank: Rank = 0

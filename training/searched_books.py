@@ -1,0 +1,125 @@
+"""Documents as books that are searched: all fairy tales in one, every full story by itself."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+from evaluation.benchmarks.benchmark import Place
+from indexing.book import Book
+from indexing.build import build_book
+from indexing.ids import slug
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
+from retrieval.hybrid import HybridRetriever
+from retrieval.rerank import CANDIDATES
+from text.spans import overlaps
+from training.context_sampling import Example, Sampling, example_of
+from training.corpora.corpus import Document, LabelledQuestion
+from training.corpora.fairytaleqa import FAIRYTALES
+from training.corpora.narrativeqa import STORIES
+from training.distant_supervision import distant_gold
+
+TALES = "fairy-tales"  # the id of the book that all of them make, as in one that is long
+BETWEEN = "\n\n"
+SHOWN = 5  # passages of an example
+RIGHT = 2  # of them at most, that answer
+WITHOUT_SHARE = 0.1  # of the questions about fairy tales are shown without what answers them
+
+Tell = Callable[[str, int, int], None]
+
+
+def books_to_search(documents: Sequence[Document]) -> list[Book]:
+    """The books that passages are found in: all fairy tales in one, every full story by itself."""
+    texts: dict[str, list[str]] = {}
+    for document in {document.name: document for document in documents}.values():
+        texts.setdefault(book_of(document), []).append(document.text)
+    return [Book(id, id, BETWEEN.join(of_book), source=id) for id, of_book in texts.items()]
+
+
+def book_of(document: Document) -> str:
+    """The id of the book in which a document's passages are found."""
+    return TALES if document.kind == FAIRYTALES else slug(document.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Places in a book, the best first, and which of them answer the question."""
+
+    places: tuple[Place, ...]
+    right: tuple[bool, ...]
+
+
+class SearchedBooks:
+    """Shows questions beside what answering finds for them: the hardest negatives are what it mistakes.
+
+    Of fairy tales and full stories. Candidates are the reranker's, by BM25 and the shipped bi-encoder: hard
+    negatives of the retriever at work (Xiong et al. 2021, section 3).
+    """
+
+    def __init__(self, documents: Sequence[Document], tell: Tell) -> None:
+        """Builds the books' indexes and searches them; ``tell(step, done, of)`` is told how far that is."""
+        searched = [one for one in documents if one.kind in (FAIRYTALES, STORIES)]
+        books = books_to_search(searched)
+        self._texts = {book.id: book.text for book in books}
+        starts = _starts(searched)
+        by_book: dict[str, list[Document]] = defaultdict(list)
+        for document in searched:
+            by_book[book_of(document)].append(document)
+        self._found: dict[tuple[str, str], _Found] = {}
+        with TemporaryDirectory() as folder:
+            store = IndexStore(folder)
+            for done, book in enumerate(books, 1):
+                build_book(book, BuildSettings(), store)
+                retriever = HybridRetriever(store.open(book.id))
+                for document in by_book[book.id]:
+                    self._search(retriever, document, starts[document.name])
+                tell("searching for what is to be read", done, len(books))
+
+    def _search(self, retriever: HybridRetriever, document: Document, start: int) -> None:
+        hits = retriever.search([question.text for question in document.questions], CANDIDATES)
+        for question, found in zip(document.questions, hits, strict=True):
+            gold = question.gold
+            if document.kind == STORIES:
+                gold = tuple(document.passages[number] for number in distant_gold(document, question))
+            gold = tuple((start + first, start + last) for first, last in gold)
+            places = [(hit.passage.start, hit.passage.end) for hit in found]
+            right = [overlaps(place, gold) for place in places]
+            if gold and not any(right):  # what was not found is learnt all the same
+                places.append(gold[0])
+                right.append(True)
+            if gold:
+                self._found[document.name, question.text] = _Found(tuple(places), tuple(right))
+
+    def sample(
+        self, document: Document, question: LabelledQuestion, sampling: Sampling, rng: random.Random
+    ) -> Example | None:
+        """The question beside some of what is found for it; None where nobody knows what answers it."""
+        found = self._found.get((document.name, question.text))
+        if found is None:
+            return None
+        right = [place for place, answers in zip(found.places, found.right, strict=True) if answers][:RIGHT]
+        others = [place for place, answers in zip(found.places, found.right, strict=True) if not answers]
+        if document.kind == FAIRYTALES and len(others) >= SHOWN and rng.random() < WITHOUT_SHARE:
+            right = []  # not so where right is only what is likely to be
+        shown = [*right, *rng.sample(others, min(len(others), SHOWN - len(right)))]
+        shown.sort()
+        text = self._texts[book_of(document)]
+        texts = [text[start:end] for start, end in shown]
+        if not right:
+            return Example(question.text, tuple(texts), (), (), question.answers)
+        return example_of(question, texts, [shown.index(place) for place in right], sampling)
+
+
+def _starts(documents: Sequence[Document]) -> dict[str, int]:
+    """Where each document begins in its book."""
+    starts: dict[str, int] = {}
+    ends: dict[str, int] = defaultdict(int)
+    for document in documents:
+        if document.name not in starts:
+            starts[document.name] = ends[book_of(document)]
+            ends[book_of(document)] += len(document.text) + len(BETWEEN)
+    return starts
