@@ -34,10 +34,10 @@ Tell = Callable[[str, int, int], None]
 
 def books_to_search(documents: Sequence[Document]) -> list[Book]:
     """The books that passages are found in: all fairy tales in one, every full story by itself."""
-    texts: dict[str, list[str]] = {}
-    for document in {document.name: document for document in documents}.values():
-        texts.setdefault(book_of(document), []).append(document.text)
-    return [Book(id, id, BETWEEN.join(of_book), source=id) for id, of_book in texts.items()]
+    return [
+        Book(id, id, BETWEEN.join(document.text for document in of_book), source=id)
+        for id, of_book in _by_book(documents).items()
+    ]
 
 
 def book_of(document: Document) -> str:
@@ -45,12 +45,20 @@ def book_of(document: Document) -> str:
     return TALES if document.kind == FAIRYTALES else slug(document.name)
 
 
+def _by_book(documents: Sequence[Document]) -> dict[str, list[Document]]:
+    """The documents of each book in order, each once."""
+    found: dict[str, list[Document]] = defaultdict(list)
+    for document in {document.name: document for document in documents}.values():
+        found[book_of(document)].append(document)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Places in a book, the best first, and which of them answer the question."""
+    """Places in a book that answer a question, and others that are found for it; the best first."""
 
-    places: tuple[Place, ...]
-    right: tuple[bool, ...]
+    right: tuple[Place, ...]
+    others: tuple[Place, ...]
 
 
 class SearchedBooks:
@@ -63,36 +71,36 @@ class SearchedBooks:
     def __init__(self, documents: Sequence[Document], tell: Tell) -> None:
         """Builds the books' indexes and searches them; ``tell(step, done, of)`` is told how far that is."""
         searched = [one for one in documents if one.kind in (FAIRYTALES, STORIES)]
+        by_book = _by_book(searched)
         books = books_to_search(searched)
         self._texts = {book.id: book.text for book in books}
-        starts = _starts(searched)
-        by_book: dict[str, list[Document]] = defaultdict(list)
-        for document in searched:
-            by_book[book_of(document)].append(document)
         self._found: dict[tuple[str, str], _Found] = {}
         with TemporaryDirectory() as folder:
             store = IndexStore(folder)
             for done, book in enumerate(books, 1):
                 build_book(book, BuildSettings(), store)
                 retriever = HybridRetriever(store.open(book.id))
+                start = 0
                 for document in by_book[book.id]:
-                    self._search(retriever, document, starts[document.name])
+                    self._search(retriever, document, start)
+                    start += len(document.text) + len(BETWEEN)
                 tell("searching for what is to be read", done, len(books))
 
     def _search(self, retriever: HybridRetriever, document: Document, start: int) -> None:
+        """Find what belongs to a document's questions; it begins at ``start`` in its book."""
         hits = retriever.search([question.text for question in document.questions], CANDIDATES)
         for question, found in zip(document.questions, hits, strict=True):
             gold = question.gold
             if document.kind == STORIES:
                 gold = tuple(document.passages[number] for number in distant_gold(document, question))
+            if not gold:
+                continue
             gold = tuple((start + first, start + last) for first, last in gold)
             places = [(hit.passage.start, hit.passage.end) for hit in found]
-            right = [overlaps(place, gold) for place in places]
-            if gold and not any(right):  # what was not found is learnt all the same
-                places.append(gold[0])
-                right.append(True)
-            if gold:
-                self._found[document.name, question.text] = _Found(tuple(places), tuple(right))
+            # What was not found is learnt all the same.
+            right = tuple(place for place in places if overlaps(place, gold)) or gold[:1]
+            others = tuple(place for place in places if place not in right)
+            self._found[document.name, question.text] = _Found(right[:RIGHT], others)
 
     def sample(
         self, document: Document, question: LabelledQuestion, sampling: Sampling, rng: random.Random
@@ -101,25 +109,12 @@ class SearchedBooks:
         found = self._found.get((document.name, question.text))
         if found is None:
             return None
-        right = [place for place, answers in zip(found.places, found.right, strict=True) if answers][:RIGHT]
-        others = [place for place, answers in zip(found.places, found.right, strict=True) if not answers]
+        right, others = found.right, found.others
         if document.kind == FAIRYTALES and len(others) >= SHOWN and rng.random() < WITHOUT_SHARE:
-            right = []  # not so where right is only what is likely to be
-        shown = [*right, *rng.sample(others, min(len(others), SHOWN - len(right)))]
-        shown.sort()
+            right = ()  # not so where right is only what is likely to be
+        shown = sorted([*right, *rng.sample(others, min(len(others), SHOWN - len(right)))])
         text = self._texts[book_of(document)]
         texts = [text[start:end] for start, end in shown]
         if not right:
             return Example(question.text, tuple(texts), (), (), question.answers)
         return example_of(question, texts, [shown.index(place) for place in right], sampling)
-
-
-def _starts(documents: Sequence[Document]) -> dict[str, int]:
-    """Where each document begins in its book."""
-    starts: dict[str, int] = {}
-    ends: dict[str, int] = defaultdict(int)
-    for document in documents:
-        if document.name not in starts:
-            starts[document.name] = ends[book_of(document)]
-            ends[book_of(document)] += len(document.text) + len(BETWEEN)
-    return starts

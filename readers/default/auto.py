@@ -103,13 +103,13 @@ class AutoReader(Ranker):
     def candidates(self, readings: Sequence[Reading]) -> list[tuple[list[Answer], list[Signals]]]:
         """The candidates of both readers for each reading, and what is known of each."""
         prepared = self.prepare(readings)
-        found: list[tuple[list[Answer], list[Signals]]] = [([], [])] * len(prepared)
+        found: dict[int, tuple[list[Answer], list[Signals]]] = {}
         for i, said, rank in self._writer.read_to_rank(prepared, WRITTEN):
             written = [answer for answer in said if answer.note != REFUSED]
             spans = candidate_spans(prepared[i])
             both = merged([*answers(prepared[i], spans, SPANS), *written], SPANS + WRITTEN)
             found[i] = both, self._signals(prepared[i], spans, both, written, rank)
-        return found
+        return [found[i] for i in range(len(prepared))]
 
     def _spoken(self, reading: Reading, n_best: int) -> tuple[list[Answer], list[Signals]]:
         """As ``candidates`` for one reading, before anything is written."""

@@ -87,10 +87,8 @@ class WriteReader(Ranker):
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """See ``Reader.read``; there is no answer either where the question alone fills the prompt."""
-        found: list[list[Answer]] = [[] for _ in readings]
-        for i, answers, _ in self.read_to_rank(readings, n_best):
-            found[i] = answers
-        return found
+        found = {i: answers for i, answers, _ in self.read_to_rank(readings, n_best)}
+        return [found[i] for i in range(len(readings))]
 
     def read_to_rank(
         self, readings: Sequence[Reading], n_best: int = 1
