@@ -34,6 +34,7 @@ from retrieval.rerank import RerankRetriever
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.corpora.narrativeqa import STORIES
+from training.corpora.squad import ARTICLES
 from training.objectives.answer_selector import (
     found_reading,
     score_candidates,
@@ -61,6 +62,7 @@ PLAIN = Signals(
     certainty=0.5,
     passages=3,
     words_read=600,
+    personal=0.1,
 )
 
 
@@ -141,6 +143,24 @@ def test_a_selector_learns_how_many_passages_right_answers_are_from() -> None:
     selector = fit_selector(scored)
     few, many = (selector.right(signals.features("Who was it?")) for signals in of_each.values())
     assert few > 0.9 > 0.1 > many
+
+
+def test_a_selector_learns_that_articles_answer_more_often_than_prose_about_people() -> None:
+    of_each = {personal: replace(PLAIN, passages=1, personal=personal) for personal in (0.01, 0.1)}
+    scored = [
+        ScoredCandidates(f"{n}", "sections", "When was it?", (signals,), (float(personal < 0.05),))
+        for n in range(60)
+        for personal, signals in of_each.items()
+    ]
+    selector = fit_selector(scored)
+    article, prose = (selector.right(signals.features("When was it?")) for signals in of_each.values())
+    assert article > 0.9 > 0.1 > prose
+
+
+def test_the_share_of_personal_pronouns_is_that_of_all_that_is_read(reader: AutoReader) -> None:
+    texts = ("She gave me her goose.", "The moon is round; nobody was on it.")  # 3 of 13 words
+    ((_, signals),) = reader.candidates([Reading("Who gave the goose?", texts)])
+    assert [one.personal for one in signals] == pytest.approx([3 / 13] * len(signals))
 
 
 def test_no_question_is_judged_by_a_judge_that_was_shown_its_story() -> None:
@@ -267,6 +287,23 @@ def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
     features = scored[0].signals[0].features(scored[0].question)
     read = load_selector("judge.json", str(tmp_path))
     assert read.right(features) == fit_selector(scored).right(features)
+
+
+def test_questions_about_articles_are_read_with_their_paragraph(
+    reader: AutoReader, corpus: Corpus, tmp_path: Path
+) -> None:
+    folktales.write_squad(tmp_path / "train-v1.1.json")
+    articles = load_corpus([tmp_path]).train
+    tales = [*corpus.train, *corpus.held_out]
+    scored = score_candidates(reader, Corpus(articles, tuple(tales)), lambda *_: None)
+    of_articles = [one for one in scored if one.where == ARTICLES]
+    asked = [question for article in articles for question in article.questions]
+    assert sorted(one.question for one in of_articles) == sorted(question.text for question in asked)
+    paragraphs = {len(article.text[a:b].split()) for article in articles for a, b in article.passages}
+    for one in of_articles:
+        assert {signals.passages for signals in one.signals} == {1}
+        assert {signals.words_read for signals in one.signals} <= paragraphs
+    assert score_candidates(reader, Corpus(articles, ()), lambda *_: None) == []  # no story is held out
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"judge": {"worth": {}}}'])

@@ -43,12 +43,13 @@ def test_every_step_is_an_objective_and_uses_only_steps_before_it() -> None:
     objectives = {(spec.where, spec.settings) for spec in OBJECTIVES.values()}
     for number, step in enumerate(STEPS):
         assert (step.train, step.settings_class) in objectives
-        named = [names if not isinstance(names, str) else [names] for names in step.folders.values()]
+        folders = [*step.folders.values(), *step.together.values()]
+        named = [names if not isinstance(names, str) else [names] for names in folders]
         assert {name for names in named for name in names} <= {earlier.name for earlier in STEPS[:number]}
 
 
 @pytest.mark.usefixtures("large")
-def test_without_a_language_model_its_step_is_left_out_and_that_is_said_at_the_beginning(
+def test_without_a_language_model_its_steps_are_left_out_and_that_is_said_at_the_beginning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     data = folktales.write_many_tales(tmp_path / "data", "train", stories=12)
@@ -56,7 +57,7 @@ def test_without_a_language_model_its_step_is_left_out_and_that_is_said_at_the_b
     assert run([*arguments, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["paused_in"] == "large-13"
-    assert report["left_out"].keys() == {"writer"}
+    assert report["left_out"].keys() == {"writer", "writer-selector"}
     assert "storyqa models fetch smollm2 --from FOLDER" in report["left_out"]["writer"]
     assert "the step writer will be left out" in caplog.text
 
@@ -102,6 +103,11 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     assert large.version.startswith(file_hash(out / "large" / "span.safetensors")[:12])
     [written] = open_reader(f"write:{out / 'writer'}").read([Reading("Who?", folktales.GOOSE)])
     assert len(written) <= 1
+    both = open_reader(f"auto-write:{out}")
+    [[answer]] = both.read([Reading("What was the goose called?", folktales.GOOSE)])
+    assert answer.text
+    assert both.version is not None
+    assert file_hash(out / "writer" / "write.safetensors")[:12] in both.version
     # Nothing is trained a second time.
     before = (out / "generator" / "generate.safetensors").stat().st_mtime_ns
     assert run([*arguments, "--resume"]) == 0

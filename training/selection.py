@@ -1,4 +1,4 @@
-"""Fits which answer is given, how sure it is and when to write one, on questions that no model has learnt."""
+"""Fits which answer is given, how sure it is and when to write one, on candidates that were scored."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ COST = 0.002  # of ROUGE-L that may be lost by writing less
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidates:
-    """A held-out question, its candidates' signals, and the ROUGE-L that each has.
+    """A question, its candidates' signals, and the ROUGE-L that each has.
 
-    ``where`` says what was read: the sections, a summary, or passages found in a story.
+    ``where`` says what was read: the sections, a summary, passages found in a story, or a paragraph.
     """
 
     story: str

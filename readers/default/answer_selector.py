@@ -28,6 +28,8 @@ class Signals:
     log-odds that the best window answers the question at all, and ``own_relevance`` that of the
     passage it rests on; ``certainty`` is the probability of the likeliest span. ``passages`` of
     ``words_read`` words in all were read: of a novel more than of a tale, and fewer answers are right.
+    ``personal`` is the share of them that are personal pronouns: what an article is asked stands in it more
+    often than what is asked of a story.
     """
 
     written: bool
@@ -40,6 +42,7 @@ class Signals:
     certainty: float
     passages: int
     words_read: int
+    personal: float
     log_refusal: float | None = None
 
     def features(self, question: str) -> dict[str, float]:
@@ -54,6 +57,7 @@ class Signals:
             "relevance": max(-8.0, min(8.0, self.relevance)),
             "own_relevance": max(-8.0, min(8.0, self.own_relevance)),
             "logit_certainty": logit(self.certainty),
+            "personal": self.personal,
             f"asked_{kind}": 1.0,
             f"written_asked_{kind}": written,
             "written_log_words": written * math.log1p(self.words),

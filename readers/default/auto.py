@@ -29,6 +29,8 @@ from readers.default.writer_prompt import REFUSAL
 from readers.external.checked_reply import REFUSED
 from readers.reading import Answer, Rank, Ranker, Reading, Span, encode_readings, merged
 from text.equal_answers import answer_key
+from text.name_signs import PERSONAL
+from text.words import words
 
 SPANS = 5  # candidates of each reader
 WRITTEN = 3
@@ -171,7 +173,7 @@ class AutoReader(Ranker):
                 else [0.0] * len(texts)
             )
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
-        words_read = sum(len(passage.split()) for passage in reading.passages)
+        words_read = [word for passage in reading.passages for word in words(passage)]
         return [
             Signals(
                 # What a writer quotes is written, too, unless it is the best span.
@@ -185,7 +187,8 @@ class AutoReader(Ranker):
                 own_relevance=_relevance(answer.span or answer.support, relevance),
                 certainty=float(probabilities(spans).max()) if spans else 0.0,
                 passages=len(reading.passages),
-                words_read=words_read,
+                words_read=len(words_read),
+                personal=sum(word in PERSONAL for word in words_read) / max(1, len(words_read)),
             )
             for i, answer in enumerate(candidates)
         ]

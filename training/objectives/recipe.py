@@ -33,7 +33,8 @@ class Step:
 
     ``train`` and ``settings_class`` are those of an objective, which the table of objectives has, too.
     ``on_gpu`` are settings that differ there: a card wants larger batches, and has time for more passes.
-    ``shipped`` are options that are given a folder with the default reader's weights that come with storyqa.
+    ``shipped`` are options that are given a folder with the default reader's weights that come with storyqa,
+    ``together`` such as are given one with the weights of several steps.
     ``beside`` names a language model that not everybody has: without it the step is left out.
     """
 
@@ -44,6 +45,7 @@ class Step:
     on_gpu: Mapping[str, Any] = field(default_factory=dict)
     folders: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     shipped: Sequence[str] = ()
+    together: Mapping[str, Sequence[str]] = field(default_factory=dict)
     beside: str | None = None
 
     @property
@@ -120,7 +122,7 @@ STEPS = (
     ),
     Step("large-ranges", _RANGES, folders={"start": "bridge"}),
     Step("large-selector", f"{_HERE}.answer_selector:train", folders={"start": "bridge"}),
-    # Last: it is no part of what is shipped, and nothing waits for it.
+    # Last: it is a reader that has to be asked for, and nothing else waits for it.
     Step(
         "writer",
         f"{_HERE}.writer:train",
@@ -138,12 +140,19 @@ STEPS = (
         },
         beside="smollm2",
     ),
+    Step(
+        "writer-selector",
+        f"{_HERE}.answer_selector:train",
+        settings={"writer": True, "questions": 150},
+        together={"start": ("generator", "ranges", "writer")},
+        beside="smollm2",
+    ),
 )
 
 
-# Whose files belong together, by their folder in the run's: the default reader, the large one, the retriever.
+# Whose files belong together, by their folder in the run's: the small readers, the large one, the retriever.
 TOGETHER = {
-    ".": ("generator", "ranges", "selector"),
+    ".": ("generator", "ranges", "selector", "writer", "writer-selector"),
     "large-reader": ("bridge", "large-ranges", "large-selector"),
     "retriever": ("retriever-ranges",),
 }
@@ -201,12 +210,9 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
             except Paused:
                 return Followed(found, step.name, left_out)
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        found[step.name] = json.loads(done.read_text(encoding="utf-8"))
+        found[step.name] = _report(run.out, step.name)
     for folder, names in TOGETHER.items():
-        (run.out / folder).mkdir(exist_ok=True)
-        for weights in (Path(path) for name in names for path in found[name]["weights"]):
-            for file in weights.parent.glob(f"{weights.stem}.*"):
-                shutil.copyfile(file, run.out / folder / file.name)
+        _gather(run.out, [name for name in names if name in found], run.out / folder)
     return Followed(found, None, left_out)
 
 
@@ -217,14 +223,34 @@ def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
         for option, named in step.folders.items()
     }
     given |= dict.fromkeys(step.shipped, _shipped(run.out / "shipped"))
+    given |= {
+        option: _gather(run.out, names, run.out / step.name / option)
+        for option, names in step.together.items()
+    }
+    options = step.options(pick_device().type == "cuda")
     settings = []
     if step.settings_class is not None:
-        settings.append(import_object(step.settings_class)(**step.options(pick_device().type == "cuda")))
+        settings, options = [import_object(step.settings_class)(**options)], {}
     outcome = import_object(step.train)(
-        replace(run, out=run.out / step.name, resume=True), *settings, **given
+        replace(run, out=run.out / step.name, resume=True), *settings, **options, **given
     )
     report: Mapping[str, Any] = outcome.describe()
     return report
+
+
+def _report(out: Path, name: str) -> Mapping[str, Any]:
+    """What a finished step has reported."""
+    report: Mapping[str, Any] = json.loads((out / name / DONE).read_text(encoding="utf-8"))
+    return report
+
+
+def _gather(out: Path, names: Sequence[str], folder: Path) -> Path:
+    """The folder, with the weights of some finished steps of the run in ``out`` and what lies beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for weights in (Path(path) for name in names for path in _report(out, name)["weights"]):
+        for file in weights.parent.glob(f"{weights.stem}.*"):
+            shutil.copyfile(file, folder / file.name)
+    return folder
 
 
 def _shipped(folder: Path) -> Path:
