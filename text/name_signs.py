@@ -28,25 +28,7 @@ HE, SHE = frozenset(("he", "him", "his", "himself")), frozenset(("she", "her", "
 PERSONAL = (
     HE
     | SHE
-    | frozenset(
-        [
-            "i",
-            "me",
-            "my",
-            "mine",
-            "you",
-            "your",
-            "yours",
-            "we",
-            "us",
-            "our",
-            "ours",
-            "they",
-            "them",
-            "their",
-            "theirs",
-        ]
-    )
+    | frozenset(re.findall(r"\S+", "i me my mine you your yours we us our ours they them their theirs"))
 )
 SAINT = frozenset(("st", "saint"))  # after whom places are called, too
 # Words that have a capital by use, and name neither somebody nor somewhere.

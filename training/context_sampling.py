@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from text.spans import overlaps
 from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
@@ -64,13 +63,13 @@ def sample_example(
     if document.kind in READ_WHOLE:
         return example_of(question, [document.text], [0], sampling)
     if document.kind == ARTICLES:
-        right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)][:1]
+        right = document.answering(question)[:1]
         others = []
         if sampling.distractors and rng.random() < DISTRACTED_SHARE:
             others = _hard_negatives(document, question, right, rng)
         return _of_passages(document, question, right, others[:1], sampling)
     if document.kind == CLOZES:
-        right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)]
+        right = document.answering(question)
         others = [n for n in range(len(document.passages)) if n not in right] if sampling.distractors else []
         return _of_passages(document, question, right, others, sampling)
     right = distant_gold(document, question)
@@ -85,7 +84,7 @@ def _of_fairy_tale(
     if not sampling.distractors or chance < GIVEN_SHARE:
         texts = [document.text[start:end] for start, end in question.gold]
         return example_of(question, texts, list(range(len(texts))), sampling)
-    right = [n for n, place in enumerate(document.passages) if overlaps(place, question.gold)]
+    right = document.answering(question)
     others = _hard_negatives(document, question, right, rng)
     if chance > 1 - UNANSWERABLE_SHARE and len(others) > 1:
         texts = [document.texts[n] for n in sorted(others[:2])]

@@ -174,6 +174,8 @@ class AutoReader(Ranker):
             )
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
         words_read = [word for passage in reading.passages for word in words(passage)]
+        personal = sum(word in PERSONAL for word in words_read) / max(1, len(words_read))
+        certainty = float(probabilities(spans).max()) if spans else 0.0
         return [
             Signals(
                 # What a writer quotes is written, too, unless it is the best span.
@@ -185,10 +187,10 @@ class AutoReader(Ranker):
                 log_refusal=log_refusal,
                 relevance=max(relevance),
                 own_relevance=_relevance(answer.span or answer.support, relevance),
-                certainty=float(probabilities(spans).max()) if spans else 0.0,
+                certainty=certainty,
                 passages=len(reading.passages),
                 words_read=len(words_read),
-                personal=sum(word in PERSONAL for word in words_read) / max(1, len(words_read)),
+                personal=personal,
             )
             for i, answer in enumerate(candidates)
         ]

@@ -13,6 +13,7 @@ from indexing.errors import IndexMismatch
 from indexing.passages import split
 from indexing.sparse import SparseIndex, sparse_arrays
 from text.errors import StoryQAError
+from text.spans import overlaps
 
 
 class NoTrainingData(StoryQAError):
@@ -46,6 +47,10 @@ class Document:
     def texts(self) -> tuple[str, ...]:
         """The texts of the passages."""
         return tuple(self.text[start:end] for start, end in self.passages)
+
+    def answering(self, question: LabelledQuestion) -> list[int]:
+        """The numbers of the passages that a gold place of the question is in, or lies over."""
+        return [n for n, place in enumerate(self.passages) if overlaps(place, question.gold)]
 
     @cached_property
     def sparse(self) -> SparseIndex:

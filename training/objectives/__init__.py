@@ -183,7 +183,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
     ObjectiveSpec(
         "judge",
         f"{_HERE}.answer_selector:train",
-        "Fit which answer the default reader gives, and its confidence, on the held-out stories.",
+        "Fit which answer the default reader gives, and its confidence, on held-out stories and on articles.",
         used_as="--reader auto:DIR, --reader auto-write:DIR",
         resumes=False,
     ),

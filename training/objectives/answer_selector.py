@@ -23,7 +23,6 @@ from readers.default.auto import AutoReader, AutoWriteReader
 from readers.reading import Reading
 from retrieval.rerank import RerankRetriever
 from terminal.progress import ProgressBars
-from text.spans import overlaps
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
@@ -109,8 +108,8 @@ def _reading(
     if where == SUMMARIES:
         return Reading(question.text, (document.text,))
     if where == ARTICLES:
-        [paragraph] = [place for place in document.passages if overlaps(place, question.gold)]
-        return Reading(question.text, (document.text[slice(*paragraph)],))
+        [paragraph] = document.answering(question)
+        return Reading(question.text, (document.texts[paragraph],))
     return found_reading(retrievers[book_of(document)], question.text)
 
 

@@ -206,48 +206,47 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
         done = run.out / step.name / DONE
         if not done.is_file():
             try:
-                report = follow(step, run)
+                report = follow(step, run, found)
             except Paused:
                 return Followed(found, step.name, left_out)
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        found[step.name] = _report(run.out, step.name)
+        found[step.name] = json.loads(done.read_text(encoding="utf-8"))
     for folder, names in TOGETHER.items():
-        _gather(run.out, [name for name in names if name in found], run.out / folder)
+        _gather([found[name] for name in names if name in found], run.out / folder)
     return Followed(found, None, left_out)
 
 
-def follow(step: Step, run: Invocation) -> Mapping[str, Any]:
-    """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up."""
-    given: dict[str, Path | list[Path]] = {
+def follow(step: Step, run: Invocation, found: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Take one step, in its folder of the run's, and return its report. Raises Paused where time is up.
+
+    ``found`` are the reports of the steps before it.
+    """
+    given: dict[str, Any] = {
         option: run.out / named if isinstance(named, str) else [run.out / name for name in named]
         for option, named in step.folders.items()
     }
     given |= dict.fromkeys(step.shipped, _shipped(run.out / "shipped"))
     given |= {
-        option: _gather(run.out, names, run.out / step.name / option)
+        option: _gather([found[name] for name in names], run.out / step.name / option)
         for option, names in step.together.items()
     }
     options = step.options(pick_device().type == "cuda")
     settings = []
-    if step.settings_class is not None:
-        settings, options = [import_object(step.settings_class)(**options)], {}
+    if step.settings_class is None:
+        given |= options
+    else:
+        settings.append(import_object(step.settings_class)(**options))
     outcome = import_object(step.train)(
-        replace(run, out=run.out / step.name, resume=True), *settings, **options, **given
+        replace(run, out=run.out / step.name, resume=True), *settings, **given
     )
     report: Mapping[str, Any] = outcome.describe()
     return report
 
 
-def _report(out: Path, name: str) -> Mapping[str, Any]:
-    """What a finished step has reported."""
-    report: Mapping[str, Any] = json.loads((out / name / DONE).read_text(encoding="utf-8"))
-    return report
-
-
-def _gather(out: Path, names: Sequence[str], folder: Path) -> Path:
-    """The folder, with the weights of some finished steps of the run in ``out`` and what lies beside them."""
+def _gather(reports: Sequence[Mapping[str, Any]], folder: Path) -> Path:
+    """The folder, with the weights that finished steps report and what lies beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for weights in (Path(path) for name in names for path in _report(out, name)["weights"]):
+    for weights in (Path(path) for report in reports for path in report["weights"]):
         for file in weights.parent.glob(f"{weights.stem}.*"):
             shutil.copyfile(file, folder / file.name)
     return folder
