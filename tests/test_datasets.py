@@ -7,7 +7,7 @@ from pathlib import Path
 import folktales
 import pytest
 
-from evaluation.benchmarks import fairytaleqa, narrativeqa, squad
+from evaluation.benchmarks import domains, fairytaleqa, narrativeqa, squad
 from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.benchmarks.files import DataError
 from evaluation.preparation.pairing import mispaired, shared_names
@@ -151,6 +151,24 @@ def test_a_file_that_is_not_squad_is_told_so(tmp_path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match=r"SQuAD v1\.1 file"):
         squad.load(path)
+
+
+@pytest.mark.parametrize("setting", domains.SETTINGS)
+def test_answers_of_other_domains_stand_where_they_are_said_to(setting: str) -> None:
+    benchmark = domains.load(setting)
+    questions = benchmark.questions
+    assert {one.kind for one in questions} == ({setting} if setting != "all" else set(domains.SETTINGS[1:]))
+    assert len({one.id for one in questions}) == len({one.text for one in questions}) == len(questions)
+    assert len(questions) == 30 * len({one.kind for one in questions})
+    for one in questions:
+        text = benchmark.books[one.book]().text
+        assert tuple(text[start:end] for start, end in one.gold) == one.answers
+        assert one.given == ((0, len(text)),)
+
+
+def test_an_unknown_domain_is_told_so() -> None:
+    with pytest.raises(DataError, match="unknown setting 'poems'; the set of other domains has all, forum"):
+        domains.load("poems")
 
 
 def test_a_sample_is_the_same_for_a_seed_and_keeps_the_order(tales: Path) -> None:

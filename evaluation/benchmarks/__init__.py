@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 class BenchmarkSpec(Spec):
     """One data set, of which ``storyqa evaluate NAME`` is made; ``does`` says in a sentence what is asked.
 
-    ``where`` is the ``"module:function"`` that makes a ``Benchmark`` of ``data``, a folder or a file; its
-    other parameters are options of the command, with the help that their annotations give. The first of
-    the ``settings``, and of the ``splits`` as published, is the default. ``searched`` says that there is a
-    setting in which passages are to be found, ``ranked`` that a story's answers are candidates for each
-    of its questions (MRR), ``cloze`` that each question has a blank and candidates.
+    ``where`` is the ``"module:function"`` that makes a ``Benchmark`` of ``data``, a folder or a file, unless
+    that comes with storyqa; its other parameters are options of the command, with the help that their
+    annotations give. The first of the ``settings``, and of the ``splits`` as published, is the default.
+    ``searched`` says that there is a setting in which passages are to be found, ``ranked`` that a story's
+    answers are candidates for each of its questions (MRR), ``cloze`` that each question has a blank and
+    candidates.
     """
 
     settings: tuple[str, ...] = ()
@@ -64,6 +65,13 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         "Rajpurkar et al. 2016",
         settings=("paragraphs",),
         splits=("dev-v1.1", "train-v1.1"),
+    ),
+    BenchmarkSpec(
+        "domains",
+        "evaluation.benchmarks.domains:load",
+        "News, reviews, a forum and letters, our own writing: a text is given, and the answer stands in it.",
+        settings=("all", "news", "reviews", "forum", "letters"),
+        splits=("own",),
     ),
     BenchmarkSpec(
         "mctest",
