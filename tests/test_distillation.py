@@ -162,6 +162,24 @@ def test_a_student_comes_nearer_to_what_only_its_teacher_says(
 
 
 @pytest.mark.training
+def test_what_answers_a_question_in_other_words_only_a_teacher_says(
+    alike: Path, corpus: Corpus, tmp_path: Path
+) -> None:
+    asked, labelled = [], []
+    for settings in (SETTINGS, replace(SETTINGS, reworded=1.0, teacher="any")):
+        task = CrossEncoderTask(settings, corpus, teacher=Teacher(alike, MINILM, tmp_path))
+        batches = [batch for chunk in range(task.chunks) for batch in task.batches(chunk)]
+        asked.append({tuple(one.ids[1 : one.first - 1]) for batch in batches for one in batch.windows})
+        labelled.append([one for batch in batches for one in batch.labelled])
+        losses = task.losses(batches[0])
+    assert len(asked[1] - asked[0]) > len(asked[1]) / 2
+    assert all(labelled[0])
+    assert not any(labelled[1])
+    assert losses["span"] == losses["relevance"] == 0
+    assert losses["taught_span"] > 0
+
+
+@pytest.mark.training
 def test_the_command_tells_a_run_by_its_teacher(
     alike: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

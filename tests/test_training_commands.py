@@ -33,6 +33,7 @@ READING = (
         "elsewhere",
         "renamed",
         "unlabelled",
+        "reworded",
         "searched",
     ),
     *(
@@ -129,6 +130,7 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["span", "--start", "nowhere"], "nowhere"),
         (["judge"], "--start"),
         (["span", "--unlabelled", "0.5"], "--teacher"),
+        (["span", "--reworded", "0.5"], "--teacher"),
         (["generate", "--teacher", "."], "--teacher"),
         (["generate", "--bridge"], "--bridge"),
         (["average", "--resume"], "--resume"),

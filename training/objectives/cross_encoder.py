@@ -43,6 +43,7 @@ from training.objectives.cross_encoder_losses import generate_loss, relevance_lo
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.objectives.options import Start
 from training.prefetching import spare_processes
+from training.rewording import Rewording
 from training.searched_books import SearchedBooks, Tell
 from training.teacher import Teacher
 from training.trainer import ADAMW, Trainer
@@ -128,6 +129,7 @@ class CrossEncoderTask:
         self._frozen_states = FrozenStates(self.backbone.model, self.base, self.device)
         self._order = draw_questions(corpus, settings)[: settings.examples]
         self._unanswerable = Unanswerable(corpus.train)
+        self._rewording = Rewording() if settings.reworded else None
         self._books = SearchedBooks(corpus.train, tell) if settings.searched else None
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
@@ -183,6 +185,14 @@ class CrossEncoderTask:
         """An example; with a frozen encoder always the same one, its states known by then."""
         if self._settings.frozen:
             rng = random.Random(f"{self._settings.seed}/{document.kind}/{document.name}/{question.text}")
+        example = self._as_asked(document, question, rng)
+        if example is None or self._rewording is None or rng.random() >= self._settings.reworded:
+            return example
+        asked = self._rewording(example.question, rng)
+        return replace(example, question=asked, right=(), targets=(), labelled=False)
+
+    def _as_asked(self, document: Document, question: LabelledQuestion, rng: random.Random) -> Example | None:
+        """An example of the question as it stands."""
         if self._settings.unlabelled and rng.random() < self._settings.unlabelled:
             return sample_unlabelled(document, question, rng)
         example = None
@@ -318,8 +328,10 @@ def train(
     teacher: Teach = None,
 ) -> Trained:
     """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
-    if settings.unlabelled and teacher is None:
-        raise typer.BadParameter(f"{settings.unlabelled:g} without --teacher", param_hint="--unlabelled")
+    for option in ("unlabelled", "reworded"):
+        share = getattr(settings, option)
+        if share and teacher is None:
+            raise typer.BadParameter(f"{share:g} without --teacher", param_hint=f"--{option}")
     if settings.frozen and teacher is not None:
         raise typer.BadParameter(
             "nothing can be learnt from one by the decoder alone", param_hint="--teacher"

@@ -25,6 +25,14 @@ Unlabelled = Annotated[
         min=0, max=1, help="Beside --teacher: the share of questions asked of passages that nobody labelled."
     ),
 ]
+Reworded = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Beside --teacher: the share of questions asked in other words, some replaced by near ones.",
+    ),
+]
 Searched = Annotated[
     float,
     typer.Option(
@@ -67,13 +75,15 @@ class CrossEncoderSettings(QuestionSettings):
     The weights are those of the losses, 0 leaves one out. ``rank`` is that of adapters beside the
     encoder's layers, 0 trains the layers themselves, and ``frozen`` none of the encoder. ``start`` is the
     SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
-    same weights of losses; ``unlabelled`` is the share of questions that only the teacher answers, and
-    ``searched`` that of questions about tales and stories beside what ``SearchedBooks`` finds for them.
+    same weights of losses; ``unlabelled`` is the share of questions beside passages that only the teacher
+    knows the answers in, ``reworded`` that of questions in other words (``Rewording``), and ``searched`` that
+    of questions about tales and stories beside what ``SearchedBooks`` finds for them.
     ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
     ``examples`` ends the run after so many.
     """
 
     unlabelled: Unlabelled = 0.0
+    reworded: Reworded = 0.0
     searched: Searched = 0.0
     rate: Rate = 6e-5
     decoder_rate: float = 4e-4
