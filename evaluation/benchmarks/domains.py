@@ -19,7 +19,7 @@ def load(setting: Annotated[str, f"{', '.join(SETTINGS)}."] = SETTINGS[0]) -> Be
     They come with storyqa: no model was trained on them, and nothing chosen by them.
     """
     choose("setting", setting, SETTINGS, "the set of other domains")
-    asked = asked_of(Path(str(files("evaluation.benchmarks") / "domains.json")))
+    asked = asked_of(Path(str(files(__package__) / "domains.json")))
     return Benchmark(
         name="domains",
         split="own",
