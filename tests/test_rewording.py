@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
 
 from training.rewording import REPLACED, Rewording
 
