@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark
 from evaluation.benchmarks.files import choose
-from evaluation.benchmarks.squad import asked_of
+from evaluation.benchmarks.squad import load as load_squad
 
 SETTINGS = ("all", "news", "reviews", "forum", "letters")
 
@@ -16,16 +17,9 @@ SETTINGS = ("all", "news", "reviews", "forum", "letters")
 def load(setting: Annotated[str, f"{', '.join(SETTINGS)}."] = SETTINGS[0]) -> Benchmark:
     """The questions about texts of one domain, or of all; each answer is a span of the paragraph given.
 
-    They come with storyqa: no model was trained on them, and nothing chosen by them.
+    They come with storyqa, in SQuAD's layout, and no model was trained on them.
     """
     choose("setting", setting, SETTINGS, "the set of other domains")
-    asked = asked_of(Path(str(files(__package__) / "domains.json")))
-    return Benchmark(
-        name="domains",
-        split="own",
-        setting=setting,
-        questions=tuple(one for one in asked.questions if setting in (SETTINGS[0], one.kind)),
-        books=asked.books,
-        titles=asked.titles,
-        ranked=False,
-    )
+    every = load_squad(Path(str(files(__package__) / "domains.json")))
+    questions = tuple(one for one in every.questions if setting in (SETTINGS[0], one.kind))
+    return replace(every, name="domains", split="own", setting=setting, questions=questions)

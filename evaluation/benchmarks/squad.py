@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,35 +24,7 @@ def load(data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz."]) -> Benc
 
     Raises ``DataError`` where the file is missing or is not SQuAD v1.1. The paragraph is given.
     """
-    asked = asked_of(data)
-    split = data.name.removesuffix(".xz").removesuffix(".json")
-    return Benchmark(
-        name="squad",
-        split=split,
-        setting="paragraphs",
-        questions=asked.questions,
-        books=asked.books,
-        titles=asked.titles,
-        ranked=False,  # an article has hundreds of unrelated answers
-        notes=(TRAINED_ON_NOTE,) if split == "train-v1.1" else (),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The questions of a file, its paragraphs by the ids of their books, and the articles' titles."""
-
-    questions: tuple[Question, ...]
-    books: Mapping[str, Callable[[], Book]]
-    titles: Mapping[str, str]
-
-
-def asked_of(path: Path) -> Asked:
-    """What a file in SQuAD's layout asks, each question of its article's ``kind`` where that has one.
-
-    Raises ``DataError`` where it is missing or of another layout.
-    """
-    articles = _read(require(path, _LAYOUT))
+    articles = _read(require(data, _LAYOUT))
     questions: list[Question] = []
     books: dict[str, Callable[[], Book]] = {}
     titles: dict[str, str] = {}
@@ -63,7 +34,7 @@ def asked_of(path: Path) -> Asked:
             titles[story] = article["title"].replace("_", " ")
             for paragraph in article["paragraphs"]:
                 id, text = f"paragraph-{len(books)}", paragraph["context"]
-                books[id] = partial(Book, id, titles[story], text, str(path))
+                books[id] = partial(Book, id, titles[story], text, str(data))
                 questions += (
                     Question(
                         id=qa["id"],
@@ -76,13 +47,23 @@ def asked_of(path: Path) -> Asked:
                             (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
                             for answer in qa["answers"]
                         ),
-                        kind=article.get("kind"),
+                        kind=article.get("kind"),  # SQuAD's have none
                     )
                     for qa in paragraph["qas"]
                 )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(f"{path} is not in the expected form ({error!r}); expected: {_LAYOUT}") from error
-    return Asked(tuple(questions), books, titles)
+        raise DataError(f"{data} is not in the expected form ({error!r}); expected: {_LAYOUT}") from error
+    split = data.name.removesuffix(".xz").removesuffix(".json")
+    return Benchmark(
+        name="squad",
+        split=split,
+        setting="paragraphs",
+        questions=tuple(questions),
+        books=books,
+        titles=titles,
+        ranked=False,  # an article has hundreds of unrelated answers
+        notes=(TRAINED_ON_NOTE,) if split == "train-v1.1" else (),
+    )
 
 
 def _read(path: Path) -> list[Any]:

@@ -125,6 +125,8 @@ class GenerateSettings(CrossEncoderSettings):
     summaries: Summaries = 2
     stories: Stories = 0
     articles: Articles = 5_000
+    unlabelled: float = 0.0
+    reworded: float = 0.0
     rank: int = 0
     frozen: bool = True
     span_weight: float = 0.0
