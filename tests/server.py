@@ -74,3 +74,13 @@ def wait_until_ready(client: httpx.Client) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert response.json() == {"status": "ready"}
+
+
+def places(content: Any) -> Iterator[dict[str, Any]]:
+    """Every object with bounds, however deep."""
+    if isinstance(content, dict):
+        if "start" in content and "end" in content:
+            yield content
+        content = list(content.values())
+    for one in content if isinstance(content, list) else ():
+        yield from places(one)

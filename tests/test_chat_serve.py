@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
+from model_server import serving_model
 
 from readers import open_reader
 from readers.errors import EndpointError
@@ -34,39 +29,9 @@ OAK = Answer("a hollow oak", UNKNOWN, UNKNOWN, Span(1, START, START + 12))
 @pytest.fixture(scope="module")
 def served(tiny_chat: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a ``transformers serve`` that has the tiny chat model and no other."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
     log = tmp_path_factory.mktemp("serve") / "log"
-    code = "from transformers.cli.transformers import main; main()"
-    arguments = ["serve", str(tiny_chat), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
-            env=os.environ | {"HF_HUB_OFFLINE": "1"},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_S
-        while not _is_up(port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _is_up(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=5).is_success
-    except httpx.HTTPError:
-        return False
+    with serving_model(tiny_chat, log, PATIENCE_S) as url:
+        yield url
 
 
 def test_a_model_that_is_really_served_is_read_and_its_citation_checked(served: str, tiny_chat: Path) -> None:

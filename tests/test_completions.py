@@ -11,7 +11,7 @@ import httpx
 import pytest
 import shelf
 from chat_server import chatting, refuses
-from server import new_key, serving, wait_until_ready
+from server import new_key, places, serving, wait_until_ready
 
 from indexing.store import IndexStore
 from service.settings import Settings
@@ -158,16 +158,6 @@ def test_nothing_behind_the_limit_is_in_any_answer(
                 assert quoted is None or quoted == text[place["start"] : place["end"]]
                 if "sentence" in place:
                     assert place["sentence"] in text[:limit]
-
-
-def places(content: Any) -> Iterator[dict[str, Any]]:
-    """Every object with bounds, however deep."""
-    if isinstance(content, dict):
-        if "start" in content and "end" in content:
-            yield content
-        content = list(content.values())
-    for one in content if isinstance(content, list) else ():
-        yield from places(one)
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,19 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 import shelf
+from callers import ASKING, Callers, answered_offline
 from novels import novel
 from test_books_over_http import process as service_process
 from test_jobs import queue
-from test_workers import ASKED, WORKERS, place, serving, workers
+from test_workers import ASKED, WORKERS, serving, workers
 
-from answering.book_qa import Ask, BookQA
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
 from service.ingestion.indexer import Indexer
@@ -125,45 +123,18 @@ def indexers(parent: int) -> list[psutil.Process]:
 
 
 def test_workers_that_answer(shelf_store: IndexStore) -> None:
-    offline = BookQA(shelf_store)
-    right = []
-    for one in ASKED:
-        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
-        assert cited.evidence is not None
-        right.append((cited.text, cited.evidence.start, cited.evidence.end))
-    wrong: list[object] = []
-    given: list[int] = []
-    cut_off: list[int] = []
-    enough = threading.Event()
-
-    def ask_on(number: int) -> None:
-        while not enough.is_set():
-            number = (number + 1) % len(ASKED)
-            try:
-                response = client.post("/answer", json=ASKED[number])
-            except httpx.TransportError:
-                cut_off.append(number)
-                continue
-            given.append(number)
-            if response.status_code != 200 or place(response.json()) != right[number]:
-                wrong.append((response.status_code, response.text))
-
-    fresh = httpx.Limits(max_keepalive_connections=0)
-    with serving(shelf_store) as (process, url), httpx.Client(base_url=url, limits=fresh) as client:
-        threads = [threading.Thread(target=ask_on, args=(first,)) for first in range(4)]
-        for thread in threads:
-            thread.start()
-        for moment in range(8):
-            seen = len(given)
-            until(lambda: len(given) > seen + 5 + 3 * moment)  # noqa: B023 - each at another step of a batch
-            victim = min(workers(process))
-            os.kill(victim, signal.SIGKILL)
-            until(lambda: len(workers(process) - {victim}) == WORKERS)  # noqa: B023
-        enough.set()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
-        assert len(cut_off) <= 8 * len(threads)
+    callers = Callers(ASKED, answered_offline(shelf_store, ASKED))
+    with serving(shelf_store) as (process, url):
+        with callers.asking(url, keep_alive=False):
+            for moment in range(8):
+                seen = len(callers.given)
+                # Each at another step of a batch.
+                until(lambda: len(callers.given) > seen + 5 + 3 * moment)  # noqa: B023
+                victim = min(workers(process))
+                os.kill(victim, signal.SIGKILL)
+                until(lambda: len(workers(process) - {victim}) == WORKERS)  # noqa: B023
+        assert callers.wrong == []
+        assert len(callers.cut_off) <= 8 * ASKING
 
 
 def test_the_whole_service(tmp_path: Path) -> None:

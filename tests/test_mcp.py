@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 import shelf
-from server import serving, wait_until_ready
+from server import places, serving, wait_until_ready
 
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
@@ -283,13 +283,3 @@ async def everything(client: Client, book: str, before: int | str) -> list[dict[
         assert passage.meta is not None
         told.append({"text": passage.text} | passage.meta)  # type: ignore[union-attr]
     return told
-
-
-def places(content: Any) -> Iterator[dict[str, Any]]:
-    """Every object with bounds, however deep."""
-    if isinstance(content, dict):
-        if "start" in content and "end" in content:
-            yield content
-        content = list(content.values())
-    for one in content if isinstance(content, list) else ():
-        yield from places(one)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import httpx
 import pytest
 import shelf
 from server import new_key, running
+from test_cli import PATIENCE_S, ROOT, STORYQA
 
 from evaluation.probing.asking import LENT, ask_service
 from evaluation.probing.fresh_questions import fresh
@@ -26,15 +26,6 @@ from service.settings import Settings
 
 pytestmark = pytest.mark.processes
 
-ROOT = Path(__file__).parents[1]
-# A shell that starts tests in the background has them ignore Ctrl-C, which children inherit.
-STORYQA = [
-    sys.executable,
-    "-c",
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from service.cli import main; main()",
-]
-PATIENCE_S = 300
 FEW = ("--tasks", "1,6", "--per-task", "4")
 
 

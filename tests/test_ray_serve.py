@@ -22,10 +22,11 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
+from callers import AnswerPlace, Callers
 from server import problem
 from server import running as running_app
 from starlette.types import Message
-from test_ring import ASKED, BOOKS, Load, ask_all
+from test_ring import ASKED, BOOKS, ask_all
 from test_ring import library as library
 from test_ring import right as right
 from test_workers import PATIENCE_S, ROOT, ready, until
@@ -148,7 +149,7 @@ def untimed(content: Any) -> Any:
 
 
 def test_everything_is_answered_as_by_storyqa_serve(
-    running: Running, library: IndexStore, right: list[tuple[str, int, int]]
+    running: Running, library: IndexStore, right: list[AnswerPlace]
 ) -> None:
     url = running.url
     with plainly_serving(library, count=1) as (_, plain), httpx.Client(timeout=60) as client:
@@ -196,18 +197,18 @@ def test_events_come_one_by_one_and_a_book_that_is_sent_is_answered_about(runnin
 
 
 def test_a_replica_killed_under_load_costs_no_answer_and_is_replaced(
-    running: Running, right: list[tuple[str, int, int]]
+    running: Running, right: list[AnswerPlace]
 ) -> None:
     before = running.replicas()
-    load = Load(running.url, right)
-    with load.on():
-        until(lambda: len(load.given) > 50)
+    callers = Callers(ASKED, right)
+    with callers.asking(running.url):
+        until(lambda: len(callers.given) > 50)
         victim = min(before)
         os.kill(victim, signal.SIGKILL)
-        seen = len(load.given)
-        until(lambda: len(load.given) > seen + 100 and len(running.replicas() - {victim}) == REPLICAS)
-    assert load.wrong == []
-    assert load.cut_off == []
+        seen = len(callers.given)
+        until(lambda: len(callers.given) > seen + 100 and len(running.replicas() - {victim}) == REPLICAS)
+    assert callers.wrong == []
+    assert callers.cut_off == []
     assert running.replicas() & before == before - {victim}
     with httpx.Client(timeout=60) as client:
         ask_all(client, running.url, right)

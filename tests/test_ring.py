@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,10 @@ from typing import Any
 import httpx
 import pytest
 import shelf
+from callers import ASKING, AnswerPlace, Callers, answered_offline, place
 from ring import hits_and_misses, proxy
-from test_workers import place, serving
+from test_workers import serving
 
-from answering.book_qa import Ask, BookQA
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
 
@@ -34,7 +32,6 @@ ASKED: list[dict[str, Any]] = [
     for number in range(COPIES)
 ]
 MANY = [f"made-up-{number}" for number in range(100)]
-ASKING = 4  # at once
 
 
 @pytest.fixture(scope="module")
@@ -47,62 +44,18 @@ def library(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> IndexS
 
 
 @pytest.fixture(scope="module")
-def right(library: IndexStore) -> list[tuple[str, int, int]]:
+def right(library: IndexStore) -> list[AnswerPlace]:
     """What is answered without a proxy, and without a service."""
-    offline = BookQA(library)
-    found = []
-    for one in ASKED:
-        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
-        assert cited.evidence is not None
-        found.append((cited.text, cited.evidence.start, cited.evidence.end))
-    return found
+    return answered_offline(library, ASKED)
 
 
-class Load:
-    """Questions that are asked through the proxy, ``ASKING`` at once, until the context ends."""
-
-    def __init__(self, url: str, right: list[tuple[str, int, int]]) -> None:
-        self.given: list[int] = []
-        self.cut_off: list[object] = []
-        self.wrong: list[object] = []
-        self._url = url
-        self._right = right
-        self._enough = threading.Event()
-
-    @contextmanager
-    def on(self) -> Iterator[None]:
-        threads = [threading.Thread(target=self._ask_on, args=(first,)) for first in range(ASKING)]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            self._enough.set()
-            for thread in threads:
-                thread.join()
-
-    def _ask_on(self, first: int) -> None:
-        number = 11 * first
-        with httpx.Client(base_url=self._url, timeout=60) as client:
-            while not self._enough.is_set():
-                number = (number + 1) % len(ASKED)
-                try:
-                    response = client.post("/answer", json=ASKED[number])
-                except httpx.TransportError as error:
-                    self.cut_off.append(error)
-                    continue
-                self.given.append(number)
-                if response.status_code != 200 or place(response.json()) != self._right[number]:
-                    self.wrong.append((response.status_code, response.text))
-
-
-def ask_all(client: httpx.Client, url: str, right: list[tuple[str, int, int]]) -> None:
+def ask_all(client: httpx.Client, url: str, right: list[AnswerPlace]) -> None:
     for number, one in enumerate(ASKED):
         assert place(client.post(f"{url}/answer", json=one).json()) == right[number]
 
 
 def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_books(
-    library: IndexStore, right: list[tuple[str, int, int]], tmp_path: Path
+    library: IndexStore, right: list[AnswerPlace], tmp_path: Path
 ) -> None:
     with ExitStack() as stack:
         processes: dict[int, subprocess.Popen[str]] = {}
@@ -138,8 +91,8 @@ def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_b
 
         # One is killed: its books move to the others, and theirs stay.
         victim = int(homes[BOOKS[0]].removeprefix("reader-"))
-        killed = Load(ring.url, right)
-        with killed.on():
+        killed = Callers(ASKED, right)
+        with killed.asking(ring.url):
             ring.until(lambda: len(killed.given) > 100)
             os.kill(processes[victim].pid, signal.SIGKILL)
             ring.until(lambda: f"readers/reader-{victim} is DOWN" in ring.log)
@@ -163,8 +116,8 @@ def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_b
 
         # One is added: it takes books from the others, and none moves between them.
         start(4)
-        added = Load(ring.url, right)
-        with added.on():
+        added = Callers(ASKED, right)
+        with added.asking(ring.url):
             ring.change(addresses())
             ring.until(lambda: any(one.replica == "reader-4" for one in ring.passed()))
             seen = len(added.given)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from server import new_key, problem, serving, wait_until_ready
+from server import new_key, places, problem, serving, wait_until_ready
 
 from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
@@ -49,16 +49,6 @@ def limit(before: Any, id: str) -> int:
     if given is None:
         return length
     return length * int(given[:-1]) // 100 if isinstance(given, str) else min(given, length)
-
-
-def places(content: Any) -> Iterator[dict[str, Any]]:
-    """Every object with bounds, however deep."""
-    if isinstance(content, dict):
-        if "start" in content and "end" in content:
-            yield content
-        content = list(content.values())
-    for one in content if isinstance(content, list) else ():
-        yield from places(one)
 
 
 @pytest.mark.parametrize("book_id", [[*EVERY], "lantern,clock,well", "shelf:tales", "*"])

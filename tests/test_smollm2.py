@@ -6,11 +6,6 @@ So small a model answers many questions wrongly; what is claimed is what must ho
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +14,7 @@ import httpx
 import pytest
 import shelf
 import torch
+from model_server import serving_model
 from server import serving, wait_until_ready
 from test_answer_events import EVENTS, events
 
@@ -51,35 +47,9 @@ def model() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def reader(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The full name of the reader that asks it."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
     log = tmp_path_factory.mktemp("serve") / "log"
-    code = "from transformers.cli.transformers import main; main()"
-    arguments = ["serve", str(model), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
-            env=os.environ | {"HF_HUB_OFFLINE": "1"},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_S
-        while not _is_up(port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.2)
-        yield f"chat:http://127.0.0.1:{port}/v1@model={model}@chars=1500"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _is_up(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False, timeout=5).is_success
-    except httpx.HTTPError:
-        return False
+    with serving_model(model, log, PATIENCE_S) as url:
+        yield f"chat:{url}@model={model}@chars=1500"
 
 
 @pytest.fixture(scope="module")

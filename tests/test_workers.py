@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,8 +17,8 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 import shelf
+from callers import ASKING, Callers, answered_offline
 
-from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
 
 pytestmark = pytest.mark.processes
@@ -88,59 +87,23 @@ def answered(url: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("storyqa_answers_total{"))
 
 
-def place(answer: dict[str, Any]) -> tuple[str, int, int]:
-    return answer["answer"], answer["evidence"]["start"], answer["evidence"]["end"]
-
-
 def test_a_worker_killed_under_load_costs_no_wrong_answer_and_is_replaced(shelf_store: IndexStore) -> None:
-    offline = BookQA(shelf_store)
-    right = []
-    for one in ASKED:
-        cited = offline.answer(Ask(**one, retriever="bm25", reader="overlap"))
-        assert cited.evidence is not None
-        right.append((cited.text, cited.evidence.start, cited.evidence.end))
-    wrong: list[object] = []
-    cut_off: list[int] = []
-    given: list[int] = []
-    enough = threading.Event()
-
-    def ask_on(first: int) -> None:
-        number = first
-        while not enough.is_set():
-            number = (number + 1) % len(ASKED)
-            try:
-                response = client.post("/answer", json=ASKED[number])
-            except httpx.TransportError:
-                cut_off.append(number)
-                continue
-            given.append(number)
-            if response.status_code != 200 or place(response.json()) != right[number]:
-                wrong.append((response.status_code, response.text))
-
-    # A new connection for every question: the two processes take them as they come.
-    fresh = httpx.Limits(max_keepalive_connections=0)
-    with (
-        serving(shelf_store) as (process, url),
-        httpx.Client(base_url=url, limits=fresh, timeout=60) as client,
-    ):
+    callers = Callers(ASKED, answered_offline(shelf_store, ASKED))
+    with serving(shelf_store) as (process, url):
         before = workers(process)
-        threads = [threading.Thread(target=ask_on, args=(first,)) for first in range(4)]
-        for thread in threads:
-            thread.start()
-        until(lambda: len(given) > 20)
-        victim = min(before)
-        os.kill(victim, signal.SIGKILL)
-        until(lambda: len(workers(process) - {victim}) == WORKERS)
-        seen = len(given)
-        until(lambda: len(given) > seen + 20)
-        enough.set()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
-        assert len(cut_off) <= len(threads)  # what the dead one had in hand; nothing after that
+        with callers.asking(url, keep_alive=False):
+            until(lambda: len(callers.given) > 20)
+            victim = min(before)
+            os.kill(victim, signal.SIGKILL)
+            until(lambda: len(workers(process) - {victim}) == WORKERS)
+            seen = len(callers.given)
+            until(lambda: len(callers.given) > seen + 20)
+        given, cut_off = len(callers.given), len(callers.cut_off)
+        assert callers.wrong == []
+        assert cut_off <= ASKING  # what the dead one had in hand; nothing after that
         assert workers(process) & before == before - {victim}
         # What the dead one had counted is not forgotten; an answer may be cut off after it was counted.
-        assert len(given) <= answered(url) <= len(given) + len(cut_off)
+        assert given <= answered(url) <= given + cut_off
         assert "storyqa_queue_depth 0.0" in httpx.get(f"{url}/metrics").text
         process.terminate()
         assert process.wait(timeout=PATIENCE_S) == 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories, with_indexes
+from evaluation.commands.results import show_result
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -37,7 +37,6 @@ def natural(
     """Ask 150 natural questions about ten novels, and judge each answer by rule, with the rule listed."""
     from evaluation.natural import natural_questions
     from evaluation.natural.measuring import describe, measure
-    from terminal.output import console, print_json
     from terminal.progress import ProgressBars
 
     configuration = with_indexes(context.obj(), store)
@@ -53,13 +52,7 @@ def natural(
             progress,
         )
     result = {"half": half, "reader": reader, "retriever": retriever, "k": k, **describe(judged)}
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    if as_json:
-        print_json(result)
-    else:
-        _print(result, console())
+    show_result(result, _print, out, as_json)
 
 
 def _print(result: dict[str, Any], out: Console) -> None:

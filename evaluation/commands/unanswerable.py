@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, with_indexes
+from evaluation.commands.results import show_result
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
 
@@ -44,7 +44,6 @@ def unanswerable(
     """Ask real questions of the wrong book, and with names replaced, beside the same questions unchanged."""
     from evaluation.metrics.overlap import require_extra
     from evaluation.unanswerable import describe, measure
-    from terminal.output import console, print_json
     from terminal.progress import ProgressBars
     from text.registry import check_name
 
@@ -76,14 +75,7 @@ def unanswerable(
         **describe(outcomes),
     }
     answers = result.pop("answers")
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({**result, "answers": answers}, indent=1, ensure_ascii=False)
-        out.write_text(text + "\n", encoding="utf-8")
-    if as_json:
-        print_json(result)
-    else:
-        _print(result, console())
+    show_result(result, _print, out, as_json, {"answers": answers})
 
 
 def _print(result: dict[str, Any], out: Console) -> None:
