@@ -41,6 +41,18 @@ _FERRY_QUESTIONS = (
 )
 
 
+_FELT = {
+    "goose": (
+        ("5", "1", "implicit", "How did the baker feel when he could not sleep?", "unhappy", "tired"),
+        ("6", "3", "implicit", "How will Osk feel when he boils his tea?", "content", "happy"),
+    ),
+    "ferry": (
+        ("4", "2", "implicit", "How did Wilm feel about asking?", "proud", "Proud."),
+        ("5", "3", "implicit", "How did the ferryman feel when he heard her?", "happy", "merry"),
+    ),
+}
+
+
 def _rows(questions: tuple[tuple[str, ...], ...], split: str) -> list[dict[str, str]]:
     second = "answer4" if split == "val" else "answer2"
     names = ("question_id", "cor_section", "ex-or-im1", "question", "answer1", second)
@@ -55,20 +67,23 @@ def _write(path: Path, columns: list[str], rows: list[dict[str, str]], encoding:
         writer.writerows(rows)
 
 
-def write_fairytaleqa(folder: Path, split: str = "val") -> Path:
-    """Two stories, one file of each kind with another order of columns, a byte-order mark and CRLF."""
+def write_fairytaleqa(folder: Path, split: str = "val", felt: bool = False) -> Path:
+    """Two stories, one file of each kind with another order of columns, a byte-order mark and CRLF.
+
+    With ``felt``, some of the questions ask how somebody feels.
+    """
     questions, stories = folder / "questions" / split, folder / "section-stories" / split
     _write(
         questions / "The-counting-goose-questions.csv",
         _FIRST_ORDER,
-        _rows(_GOOSE_QUESTIONS, split),
+        _rows(_GOOSE_QUESTIONS + (_FELT["goose"] if felt else ()), split),
         "utf-8",
         "\n",
     )
     _write(
         questions / "ferryman-of-lune-questions.csv",
         _SECOND_ORDER,
-        _rows(_FERRY_QUESTIONS, split),
+        _rows(_FERRY_QUESTIONS + (_FELT["ferry"] if felt else ()), split),
         "utf-8-sig",
         "\r\n",
     )
@@ -81,9 +96,9 @@ def write_fairytaleqa(folder: Path, split: str = "val") -> Path:
     return folder
 
 
-def write_many_tales(folder: Path, split: str, stories: int) -> Path:
+def write_many_tales(folder: Path, split: str, stories: int, felt: bool = False) -> Path:
     """As ``write_fairytaleqa``, with the two stories under as many names as are wanted."""
-    write_fairytaleqa(folder, split)
+    write_fairytaleqa(folder, split, felt)
     for kind in ("questions", "section-stories"):
         for file in sorted((folder / kind / split).iterdir()):
             for number in range(stories // 2 - 1):

@@ -75,7 +75,7 @@ def test_a_share_of_a_corpus_has_some_of_each_kind_and_is_the_same_each_time(tmp
 def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = folktales.write_many_tales(tmp_path / "data", "train", stories=12)
+    data = folktales.write_many_tales(tmp_path / "data", "train", stories=12, felt=True)
     out = tmp_path / "out"
     arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--json"]
     assert run([*arguments, "--minutes", "0"]) == 0
@@ -101,6 +101,7 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     assert answer.text
     assert large.version is not None
     assert large.version.startswith(file_hash(out / "large" / "span.safetensors")[:12])
+    assert large.version.endswith(file_hash(out / "large-feelings" / "feelings.safetensors")[:12])
     [written] = open_reader(f"write:{out / 'writer'}").read([Reading("Who?", folktales.GOOSE)])
     assert len(written) <= 1
     both = open_reader(f"auto-write:{out}")

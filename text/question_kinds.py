@@ -60,6 +60,11 @@ _COMPARISONS = re.compile(
     r"\bhow (?:do|does|did|are|is|was|were) .+ (?:differ|different|alike|similar)\b|\bin common\b",
     re.I | re.S,
 )
+_FEELINGS = re.compile(
+    r"\bhow (?:am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must)\b.*"
+    r"\bfeel(?:ing)?\b",
+    re.I | re.S,
+)
 _COMMANDS = frozenset(
     {"describe", "compare", "explain", "summarise", "summarize", "tell", "give", "name", "list", "recap"}
 )
@@ -86,6 +91,11 @@ def question_kind(question: str) -> Kind:
     after_clause = [at for at in asking if at and keys[at - 1] == ","]
     at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
     return _refined(_OF_WORD[keys[at]], keys[at + 1 :])
+
+
+def asks_feeling(question: str) -> bool:
+    """Whether a question asks how somebody feels."""
+    return _FEELINGS.search(question) is not None
 
 
 def is_comparison(question: str) -> bool:

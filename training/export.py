@@ -136,6 +136,22 @@ Parameters that are not in the file are those of the backbone `{backbone.name}` 
     )
 
 
+def write_states_card(weights: Path, what: str, made: Provenance) -> None:
+    """As ``write_card``, for a model over the states of an encoder, which needs no backbone of its own."""
+    weights.with_suffix(".md").write_text(
+        f"""# {weights.name}
+
+{what}
+
+- **Data**, without the stories held out for choosing (a tenth of FairytaleQA's):
+{made.data_lines()}
+- **Licence**: Apache-2.0
+{made.closing_lines(weights)}
+""",
+        encoding="utf-8",
+    )
+
+
 def write_neural_card(weights: Path, what: str, trained_on: str, chosen: str, made: Provenance) -> None:
     """As ``write_card``, for a model that has no backbone; ``chosen`` says by what and when in the run."""
     weights.with_suffix(".md").write_text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from encoders.cross_encoder import CrossEncoder, own_crossencoder
 from readers.default.answer_selector import (
@@ -14,15 +14,14 @@ from readers.default.answer_selector import (
     choose,
     load_selector,
 )
+from readers.default.feelings import Feelings
 from readers.default.generate import GenerateReader
 from readers.default.span import (
-    Candidate,
+    Believed,
     SpanReader,
-    answers,
+    believed,
     candidate_spans,
     expected_f1,
-    f1_against,
-    probabilities,
 )
 from readers.default.writer import WriteReader
 from readers.default.writer_prompt import REFUSAL
@@ -44,33 +43,46 @@ class AutoReader(Ranker):
     that of the first span. The score is the ROUGE-L that an answer is expected to have, by a logistic model
     of what both readers say of it; the confidence the probability that it is 0.5 or more
     (``readers.default.answer_selector``). The other candidates follow, none with more of either. The writer
-    is ``GenerateReader``, over the states of the same encoder.
+    is ``GenerateReader``, over the states of the same encoder. How somebody feels may be said in a word that
+    no passage has (``Feelings``), which rests on the likeliest span.
     """
 
     selected_by: ClassVar[str] = "judge.json"
     refusal: ClassVar[str | None] = None  # what the writer says where the passages do not tell
+    names_feelings: ClassVar[bool] = True
 
     def __init__(
-        self, encoder: CrossEncoder, writer: Ranker, selector: AnswerSelector, version: str | None = None
+        self,
+        encoder: CrossEncoder,
+        writer: Ranker,
+        selector: AnswerSelector,
+        version: str | None = None,
+        feelings: Feelings | None = None,
     ) -> None:
-        """``encoder`` says where spans are; a ``GenerateReader`` must have the same."""
+        """``encoder`` says where spans are; a ``GenerateReader`` and ``feelings`` must have the same."""
         self.encoder = encoder
         self.version = version
         self._span, self._writer, self._selector = SpanReader(encoder), writer, selector
+        self._feelings = feelings
 
     @classmethod
-    def load(cls, argument: str | None) -> AutoReader:
+    def load(cls, argument: str | None) -> Self:
         """The shipped readers and selector, or those of a folder; raises ModelError where one is missing."""
-        encoder, writer, version = cls.readers(argument)
-        return cls(encoder, writer, load_selector(cls.selected_by, argument), version)
+        return cls._with(load_selector(cls.selected_by, argument), argument)
 
     @classmethod
-    def without_selector(cls, argument: str | None) -> AutoReader:
+    def without_selector(cls, argument: str | None) -> Self:
         """The readers of a folder with a selector that finds all answers alike: to fit another with."""
         alike = Logistic(0.0, {})
-        selector = AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0)
+        return cls._with(AnswerSelector(alike, alike, alike, alike, alike, writes_from=0.0), argument)
+
+    @classmethod
+    def _with(cls, selector: AnswerSelector, argument: str | None) -> Self:
         encoder, writer, version = cls.readers(argument)
-        return cls(encoder, writer, selector, version)
+        feelings = Feelings.load(argument, encoder) if cls.names_feelings else None
+        if feelings is not None:
+            version = f"{version}+{feelings.version}"
+        return cls(encoder, writer, selector, version, feelings)
 
     @classmethod
     def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:
@@ -106,18 +118,24 @@ class AutoReader(Ranker):
         """The candidates of both readers for each reading, and what is known of each."""
         prepared = self.prepare(readings)
         found: dict[int, tuple[list[Answer], list[Signals]]] = {}
-        for i, said, rank in self._writer.read_to_rank(prepared, WRITTEN):
-            written = [answer for answer in said if answer.note != REFUSED]
-            spans = candidate_spans(prepared[i])
-            both = merged([*answers(prepared[i], spans, SPANS), *written], SPANS + WRITTEN)
-            found[i] = both, self._signals(prepared[i], spans, both, written, rank)
+        for i, answers, rank in self._writer.read_to_rank(prepared, WRITTEN):
+            written = [answer for answer in answers if answer.note != REFUSED]
+            said = self._believed(prepared[i])
+            spoken = said.answers(SPANS)
+            both = merged([*spoken, *written], SPANS + WRITTEN)
+            found[i] = both, self._signals(prepared[i], said, both, len(spoken), written, rank)
         return [found[i] for i in range(len(prepared))]
 
     def _spoken(self, reading: Reading, n_best: int) -> tuple[list[Answer], list[Signals]]:
         """As ``candidates`` for one reading, before anything is written."""
-        spans = candidate_spans(reading)
-        best = answers(reading, spans, min(n_best, SPANS))
-        return best, self._signals(reading, spans, best)
+        said = self._believed(reading)
+        best = said.answers(min(n_best, SPANS))
+        return best, self._signals(reading, said, best, len(best))
+
+    def _believed(self, reading: Reading) -> Believed:
+        """What the answer may be before anything is written: a span, or what somebody feels."""
+        spans = believed(reading, candidate_spans(reading))
+        return spans if self._feelings is None else self._feelings.beside(spans, reading)
 
     def _writes(self, reading: Reading, candidates: Sequence[Answer], signals: Sequence[Signals]) -> bool:
         """Whether a written answer may be better than the first of these spans."""
@@ -145,19 +163,21 @@ class AutoReader(Ranker):
     def _signals(
         self,
         reading: Reading,
-        spans: Sequence[Candidate],
+        said: Believed,
         candidates: Sequence[Answer],
+        spoken: int,
         written: Sequence[Answer] = (),
         rank: Rank | None = None,
     ) -> list[Signals]:
-        """What is known of each candidate, by all ``spans`` and all that was ``written``.
+        """What is known of each candidate, by all that was ``said`` first and all that was ``written``.
 
-        ``rank`` is that of the writer; without it nobody has been asked to write.
+        The first ``spoken`` candidates are of the former. ``rank`` is that of the writer; without it nobody
+        has been asked to write.
         """
         import numpy as np
 
         texts = [answer.text for answer in candidates]
-        f1_spans = f1_against(reading, spans, texts)
+        f1_spans = said.f1(texts)
         f1_written: list[float] | list[None] = [None] * len(texts)
         log_probabilities: list[float] | list[None] = [None] * len(texts)
         log_refusal = None
@@ -175,11 +195,11 @@ class AutoReader(Ranker):
         relevance = [0.0 if one is None else one.relevance for one in reading.encoded]
         words_read = [word for passage in reading.passages for word in words(passage)]
         personal = sum(word in PERSONAL for word in words_read) / max(1, len(words_read))
-        certainty = float(probabilities(spans).max()) if spans else 0.0
         return [
             Signals(
                 # What a writer quotes is written, too, unless it is the best span.
-                written=answer.span is None or (i > 0 and answer_key(answer.text) == first_written),
+                written=(answer.span is None and i >= spoken)
+                or (i > 0 and answer_key(answer.text) == first_written),
                 words=len(answer.text.split()),
                 f1_spans=f1_spans[i],
                 f1_written=f1_written[i],
@@ -187,7 +207,7 @@ class AutoReader(Ranker):
                 log_refusal=log_refusal,
                 relevance=max(relevance),
                 own_relevance=_relevance(answer.span or answer.support, relevance),
-                certainty=certainty,
+                certainty=said.certainty,
                 passages=len(reading.passages),
                 words_read=len(words_read),
                 personal=personal,
@@ -199,11 +219,13 @@ class AutoReader(Ranker):
 class AutoWriteReader(AutoReader):
     """As ``AutoReader``; what writes is the small language model of ``WriteReader``.
 
-    How likely it is to say that the passages do not tell is among what the selector goes by.
+    How likely it is to say that the passages do not tell is among what the selector goes by. It says itself
+    what somebody feels.
     """
 
     selected_by = "judge-write.json"
     refusal = REFUSAL
+    names_feelings = False
 
     @classmethod
     def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:

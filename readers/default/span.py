@@ -57,12 +57,12 @@ class SpanReader(Ranker):
         """See ``Reader.read``; an answer's score and confidence are the word F1 it is expected to have."""
         if n_best < 1:
             raise ValueError(f"n_best {n_best}; wanted at least 1")
-        return [answers(one, candidate_spans(one), n_best) for one in self.prepare(readings)]
+        return [believed(one, candidate_spans(one)).answers(n_best) for one in self.prepare(readings)]
 
     def rank(self, reading: Reading, candidates: Sequence[str]) -> list[float]:
         """See ``Ranker.rank``: the word F1 each candidate is expected to have against the spans read."""
         [prepared] = self.prepare([reading])
-        return f1_against(prepared, candidate_spans(prepared), candidates)
+        return believed(prepared, candidate_spans(prepared)).f1(candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +87,53 @@ def candidate_spans(reading: Reading) -> list[Candidate]:
     )
 
 
-def answers(reading: Reading, candidates: Sequence[Candidate], n_best: int) -> list[Answer]:
-    """The ``n_best`` candidates of least risk that differ, none overlapping another."""
-    import numpy as np
+@dataclass(frozen=True, slots=True, eq=False)
+class Believed:
+    """What may be the answer: ``texts``, the ``chances`` of each, (texts,), and where it stands.
 
-    if not candidates:
-        return []
-    texts = _texts(reading, candidates)
-    f1 = np.clip(expected_f1(texts, texts, probabilities(candidates)), 0.0, 1.0)
-    order = np.argsort(-f1, kind="stable").tolist()  # stable: the likelier span wins a tie
+    A text without a span, which nobody reads there, rests on the likeliest of the spans.
+    """
+
+    texts: Sequence[str]
+    chances: NDArray[np.float64]
+    spans: Sequence[Span | None]
+
+    @property
+    def certainty(self) -> float:
+        """The chance of the likeliest; 0 where there is none."""
+        return float(self.chances.max()) if self.texts else 0.0
+
+    def f1(self, texts: Sequence[str]) -> list[float]:
+        """The word F1 that each of these is expected to have; 0 where nothing is believed."""
+        if not self.texts or not texts:
+            return [0.0] * len(texts)
+        return [float(one) for one in expected_f1(texts, self.texts, self.chances)]
+
+    def answers(self, n_best: int) -> list[Answer]:
+        """The ``n_best`` of least risk that differ, none overlapping another."""
+        import numpy as np
+
+        f1 = np.clip(self.f1(self.texts), 0.0, 1.0)
+        order = np.argsort(-f1, kind="stable").tolist()  # stable: the likelier span wins a tie
+        likeliest = next((span for span in self.spans if span is not None), None)
+        found = (
+            Answer(
+                self.texts[i],
+                float(f1[i]),
+                float(f1[i]),
+                self.spans[i],
+                support=likeliest if self.spans[i] is None else None,
+            )
+            for i in without_overlaps(order, self.spans)
+        )
+        return merged(found, n_best)
+
+
+def believed(reading: Reading, candidates: Sequence[Candidate]) -> Believed:
+    """That the answer is one of these spans, as likely as their scores say; the likeliest first."""
     spans = [candidate.span for candidate in candidates]
-    apart = without_overlaps(order, spans)
-    return merged((Answer(texts[i], float(f1[i]), float(f1[i]), spans[i]) for i in apart), n_best)
-
-
-def f1_against(reading: Reading, candidates: Sequence[Candidate], texts: Sequence[str]) -> list[float]:
-    """The word F1 that each text is expected to have against the candidate spans; 0 where there are none."""
-    if not candidates or not texts:
-        return [0.0] * len(texts)
-    f1 = expected_f1(texts, _texts(reading, candidates), probabilities(candidates))
-    return [float(one) for one in f1]
-
-
-def _texts(reading: Reading, candidates: Sequence[Candidate]) -> list[str]:
-    spans = (candidate.span for candidate in candidates)
-    return [reading.passages[span.passage][span.start : span.end] for span in spans]
+    texts = [reading.passages[span.passage][span.start : span.end] for span in spans]
+    return Believed(texts, probabilities(candidates), spans)
 
 
 def window_candidates(passage: int, encoded: EncodedWindow, longest: int, keep: int) -> list[Candidate]:
@@ -171,8 +193,8 @@ def probabilities(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    scores = np.array([candidate.score for candidate in candidates])
-    weights = np.exp(scores - scores.max())
+    scores = np.array([candidate.score for candidate in candidates], dtype=np.float64)
+    weights = np.exp(scores - scores.max(initial=-np.inf))
     return np.asarray(weights / weights.sum())
 
 
@@ -198,11 +220,13 @@ def expected_f1(
     return np.asarray(f1 @ weights)
 
 
-def without_overlaps(order: Sequence[int], spans: Sequence[Span]) -> list[int]:
-    """The positions of ``order`` whose spans share no character with an earlier one."""
+def without_overlaps(order: Sequence[int], spans: Sequence[Span | None]) -> list[int]:
+    """The positions of ``order`` whose spans, where they have one, share no character with an earlier one."""
     chosen: list[int] = []
+    taken: list[Span] = []
     for i in order:
         span = spans[i]
-        if not any(overlap(span, spans[other]) for other in chosen):
+        if span is None or not any(overlap(span, other) for other in taken):
             chosen.append(i)
+            taken += [] if span is None else [span]
     return chosen

@@ -181,6 +181,13 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "4.4.2",
     ),
     ObjectiveSpec(
+        "feelings",
+        f"{_HERE}.feelings:train",
+        "Fit in which word the default reader says how somebody feels, over its cross-encoder's states.",
+        used_as="--reader auto:DIR",
+        resumes=False,
+    ),
+    ObjectiveSpec(
         "judge",
         f"{_HERE}.answer_selector:train",
         "Fit which answer the default reader gives, and its confidence, on held-out stories and on articles.",

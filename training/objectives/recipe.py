@@ -63,6 +63,8 @@ class Step:
 _HERE = "training.objectives"
 _READING = f"{_HERE}.cross_encoder:train"
 _RANGES = f"{_HERE}.activation_ranges:train"
+_FEELINGS = f"{_HERE}.feelings:train"
+_SELECTOR = f"{_HERE}.answer_selector:train"
 _SETTINGS = f"{_HERE}.cross_encoder_settings"
 BATCHES = {"batch_tokens": 48_000, "chunk": 512}
 # After five passes over the stories others were read worse; the mean of two runs reads better than either
@@ -111,7 +113,8 @@ STEPS = (
         folders={"start": "student"},
     ),
     Step("ranges", _RANGES, folders={"start": "generator"}),
-    Step("selector", f"{_HERE}.answer_selector:train", folders={"start": "generator"}),
+    Step("feelings", _FEELINGS, folders={"start": "generator"}),
+    Step("selector", _SELECTOR, together={"start": ("generator", "feelings")}),
     Step(
         "bridge",
         _READING,
@@ -121,7 +124,8 @@ STEPS = (
         folders={"start": "large"},
     ),
     Step("large-ranges", _RANGES, folders={"start": "bridge"}),
-    Step("large-selector", f"{_HERE}.answer_selector:train", folders={"start": "bridge"}),
+    Step("large-feelings", _FEELINGS, folders={"start": "bridge"}),
+    Step("large-selector", _SELECTOR, together={"start": ("bridge", "large-feelings")}),
     # Last: it is a reader that has to be asked for, and nothing else waits for it.
     Step(
         "writer",
@@ -142,7 +146,7 @@ STEPS = (
     ),
     Step(
         "writer-selector",
-        f"{_HERE}.answer_selector:train",
+        _SELECTOR,
         settings={"writer": True, "questions": 150},
         together={"start": ("generator", "ranges", "writer")},
         beside="smollm2",
@@ -152,8 +156,8 @@ STEPS = (
 
 # Whose files belong together, by their folder in the run's: the small readers, the large one, the retriever.
 TOGETHER = {
-    ".": ("generator", "ranges", "selector", "writer", "writer-selector"),
-    "large-reader": ("bridge", "large-ranges", "large-selector"),
+    ".": ("generator", "ranges", "feelings", "selector", "writer", "writer-selector"),
+    "large-reader": ("bridge", "large-ranges", "large-feelings", "large-selector"),
     "retriever": ("retriever-ranges",),
 }
 
