@@ -48,19 +48,22 @@ def train(
     corpus = run.corpus()
     began = time.monotonic()
     asked, held_out = (list(_felt(documents)) for documents in (corpus.train, corpus.held_out))
-    said = Counter(word for _, answers in asked for word in map(_word, answers) if word)
+    encoder = own_crossencoder(str(start))
+    with ProgressBars() as tell:
+        read = _prepared(encoder, [*asked, *held_out], lambda done, of: tell("reading", done, of))
+    learnt = [
+        (felt_state(window), answers)
+        for one, (_, answers) in zip(read, asked, strict=False)
+        if (window := most_relevant(one)) is not None
+    ]
+    said = Counter(word for _, answers in learnt for word in map(_word, answers) if word)
     words = tuple(word for word, _ in said.most_common(WORDS))
     if len(words) < 2:
         raise NoTrainingData(
             f"{', '.join(map(str, run.data))}: {len(words)} words answer questions about feelings; wanted "
             "FairytaleQA train"
         )
-    encoder = own_crossencoder(str(start))
-    with ProgressBars() as tell:
-        read = _prepared(encoder, [*asked, *held_out], lambda done, of: tell("reading", done, of))
-    states = [felt_state(window) for one in read if (window := most_relevant(one)) is not None]
-    answers = [answers for _, answers in asked]
-    weight, bias = fit_words(np.array(states[: len(asked)]), answers, words)
+    weight, bias = fit_words(np.array([state for state, _ in learnt]), [one for _, one in learnt], words)
     path = _save(run.out / WEIGHTS, words, weight, bias, encoder)
     feelings = Feelings.load(str(run.out), encoder)
     assert feelings is not None
@@ -153,9 +156,9 @@ def _scores(
 ) -> dict[str, float]:
     """ROUGE-L of spans, of the words, and of both together; none where nothing is held out."""
     by_name: dict[str, list[float]] = {"spans": [], "words": [], "both": []}
+    nothing = Believed([], np.zeros(0), [])
     for one, right in zip(read, answers, strict=True):
         spans = believed(one, candidate_spans(one))
-        nothing = Believed([], np.zeros(0), [])
         for name, said in (
             ("spans", spans),
             ("words", feelings.beside(nothing, one)),
