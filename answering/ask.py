@@ -56,7 +56,7 @@ class Ask:
     it does not name may be read to their ends.
     ``reader`` is a name as ``open_reader`` takes it. One blank (``XXXXX``, ``@placeholder``, ``____``) makes
     the question a cloze, and ``candidates`` are the answers to choose from, to it or to any question.
-    ``conversation`` is what was asked and answered before, for readers that are language models. Raises
+    ``conversation`` is what was asked and answered before, which the question may follow. Raises
     ``BadRequest``.
     """
 

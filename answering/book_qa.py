@@ -6,6 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
@@ -36,7 +37,8 @@ from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
 from retrieval import RETRIEVERS, check_together, retriever_for
-from text.cloze import NotACloze
+from text.cloze import NotACloze, find_blank
+from text.coreference import put_alone
 from text.registry import check_name
 
 log = logging.getLogger(__name__)
@@ -203,14 +205,16 @@ class BookQA:
         ]
 
     def _understood(self, ask: Ask) -> Ask:
-        """The question in words of its own, where it follows others and a language model answers."""
-        if not ask.conversation or not spec_of(ask.reader).language_model:
+        """The question in words of its own, where it follows others: a language model's, or by rule."""
+        if not ask.conversation or find_blank(ask.question):
             return ask
         scope = self._scope(ask)
-        read = None if ask.before is None else ""
-        if isinstance(scope, OneBook) and read is not None:
-            read = scope.readable.read_so_far()
-        return understood_alone(ask, read, cast(LanguageModel, self._reader(ask.reader)))
+        text = scope.readable.read_so_far() if isinstance(scope, OneBook) else ""
+        if spec_of(ask.reader).language_model:
+            rewrite = cast(LanguageModel, self._reader(ask.reader)).rewrite
+        else:
+            rewrite = partial(put_alone, text=text)
+        return understood_alone(ask, None if ask.before is None else text, rewrite)
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""

@@ -21,7 +21,7 @@ _CANNOT = {
     Kind.SUMMARISE: "a summary is asked for, and this reader finds short facts alone: ask for one of them",
 }
 _CONVERSATION = (
-    "the question is about something said before, which this reader does not know: name whom or what you mean"
+    "the question is about something said before, and it is not known what: name whom or what you mean"
 )
 
 

@@ -24,13 +24,27 @@ def instructions_limit() -> str:
     return os.environ.get("ONEDNN_MAX_CPU_ISA", os.environ.get("DNNL_MAX_CPU_ISA", "")).upper()
 
 
-@lru_cache
 def processor_flags() -> frozenset[str]:
     """What the processor can do, by Linux's names; empty on other systems."""
+    return frozenset(_processor_info("flags").split())
+
+
+def is_faster_in_bf16(has_bf16: bool, has_amx: bool) -> bool:
+    """Whether a CPU with these instructions multiplies bf16 faster than fp32.
+
+    An Intel one that has no AMX beside them, as where a virtual machine hides it, takes twice the time of
+    fp32. Other systems than Linux do not say whose the processor is.
+    """
+    return has_amx or (has_bf16 and _processor_info("vendor_id") != "GenuineIntel")
+
+
+@lru_cache
+def _processor_info(name: str) -> str:
+    """What Linux says of the first processor under a name, empty where it says nothing."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    line = next((line for line in lines if line.startswith("flags")), "")
-    return frozenset(line.partition(":")[2].split())
+    line = next((line for line in lines if line.startswith(name)), "")
+    return line.partition(":")[2].strip()
 
 
 _own_threads: int | None = None
@@ -84,7 +98,7 @@ def pick_device() -> torch.device:
 
 
 def pick_dtype(device: torch.device) -> torch.dtype:
-    """bf16 where the hardware multiplies it, fp16 on older GPUs, else fp32.
+    """bf16 where the hardware multiplies it faster than fp32, fp16 on older GPUs, else fp32.
 
     A CPU without bf16 instructions emulates them, eight times slower than fp32. One that
     ``ONEDNN_MAX_CPU_ISA`` or ``ATEN_CPU_CAPABILITY`` holds below them counts as a CPU without.
@@ -93,7 +107,7 @@ def pick_dtype(device: torch.device) -> torch.dtype:
 
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
-    has_bf16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    has_bf16 = is_faster_in_bf16(torch.cpu._is_avx512_bf16_supported(), torch.cpu._is_amx_tile_supported())
     # Those two look at the processor alone, whatever torch and oneDNN may use of it.
     held_back = instructions_limit() in WITHOUT_BF16 or torch.backends.cpu.get_cpu_capability() in {
         "DEFAULT",

@@ -24,7 +24,14 @@ from encoders.backbone import (
     check_overlay,
     load_backbone,
 )
-from encoders.device import instructions_limit, may_have_gpu, pick_device, pick_dtype, processor_flags
+from encoders.device import (
+    instructions_limit,
+    is_faster_in_bf16,
+    may_have_gpu,
+    pick_device,
+    pick_dtype,
+    processor_flags,
+)
 from encoders.errors import ModelError
 from encoders.transformer_config import TransformerConfig
 
@@ -122,7 +129,7 @@ def pick_runtime(named: str | None = None) -> Runtime:
     fast = _is_installed() and not held_back and not (may_have_gpu() and pick_device().type == "cuda")
     if named == OPENVINO or (named is None and fast):
         flags = frozenset() if held_back else processor_flags()
-        has_bf16 = not flags.isdisjoint({"avx512_bf16", "amx_bf16"})
+        has_bf16 = is_faster_in_bf16("avx512_bf16" in flags, "amx_bf16" in flags)
         int8 = "avx512_vnni" in flags
         return Runtime(OPENVINO, "cpu", "bf16" if has_bf16 else "fp32", int8)
     device = pick_device()

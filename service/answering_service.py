@@ -32,6 +32,7 @@ from service.observing.tracing import Tracer
 from service.overviews import Overviews
 from service.schemas import AnswerRequest, AnswerResponse, ReaderOut, SearchRequest
 from service.settings import Settings
+from text.coreference import leans
 from text.errors import StoryQAError
 from text.registry import UnknownName
 
@@ -114,8 +115,8 @@ class Service:
             raise UnknownName("reader", ask.reader, readers)
         if ask.retriever not in self._allowed_retrievers:
             raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
-        if not spec_of(ask.reader).language_model:  # others are told nothing but the question
-            return replace(ask, conversation=())
+        if not spec_of(ask.reader).language_model and not leans(ask.question):
+            return replace(ask, conversation=())  # what changes nothing tells no two questions apart
         return ask
 
     def task(self, work: str, request: SearchRequest) -> Task:

@@ -164,8 +164,9 @@ class AnswerRequest(SearchRequest):
     conversation: list[TurnIn] = Field(
         default=[],
         max_length=MOST_TURNS,
-        description="What was asked and answered before, for readers that are language models: they put the "
-        "question so that it can be understood alone. Give what was answered up to the same `before`.",
+        description="What was asked and answered before: the question is put so that it can be understood "
+        "alone, by readers that are language models in words of theirs, for others by rule, its pronouns "
+        "replaced. Give what was answered up to the same `before`.",
     )
 
 

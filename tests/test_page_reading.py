@@ -301,6 +301,23 @@ def test_the_strip_names_no_chapter_that_has_not_been_reached(page: Any) -> None
     assert "The Bill" not in names
 
 
+def test_a_follow_up_is_understood_by_what_was_asked_before_it_and_not_in_another_book(page: Any) -> None:
+    page.goto("/#book=lantern")
+    for question in ("Who kept the lighthouse at Quill Point?", "Where had she hidden the good oil?"):
+        page.locator("#question").fill(question)
+        page.locator("#submit").click()
+        browsing.answered(page)
+        expect(page.locator("#asked")).to_contain_text(question)
+    expect(page.locator("#answer .rewritten")).to_have_text(
+        re.compile("Where had .*Ines hidden the good oil?")
+    )
+    choose(page, "The Well")
+    page.locator("#question").fill("Where had she hidden the good oil?")
+    page.locator("#submit").click()
+    browsing.answered(page)
+    expect(page.locator("#answer .rewritten")).to_be_hidden()
+
+
 def test_the_facts_that_an_answer_follows_from_can_be_looked_at(
     chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

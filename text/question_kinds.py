@@ -37,7 +37,7 @@ _OF_WORD = {
     "which": Kind.WHAT,
 }
 _AMOUNTS = frozenset({"many", "much", "old", "long", "far", "often", "tall", "big", "large", "high", "deep"})
-_AUXILIARIES = frozenset(
+AUXILIARIES = frozenset(
     {"am", "is", "are", "was", "were", "do", "does", "did", "has", "have", "had"}
     | {"can", "could", "will", "would", "shall", "should", "may", "might", "must"}
 )
@@ -68,7 +68,7 @@ _FEELINGS = re.compile(
 _COMMANDS = frozenset(
     {"describe", "compare", "explain", "summarise", "summarize", "tell", "give", "name", "list", "recap"}
 )
-_OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
+OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
 
 
 def question_kind(question: str) -> Kind:
@@ -78,9 +78,9 @@ def question_kind(question: str) -> Kind:
     if _DESCRIPTIONS.fullmatch(question.strip(" ?!.")):
         return Kind.DESCRIBE
     keys = [token.key for token in tokens(question)]
-    while keys and keys[0] in _OPENERS:
+    while keys and keys[0] in OPENERS:
         del keys[0]
-    if keys and keys[0] in _AUXILIARIES:
+    if keys and keys[0] in AUXILIARIES:
         return Kind.OTHER if "or" in keys else Kind.YES_NO
     # "In which year ...", "When they met, who ...": the word that asks need not be the first.
     asking = [
@@ -105,7 +105,7 @@ def is_comparison(question: str) -> bool:
 
 def _is_relative(keys: list[str], at: int) -> bool:
     """Whether the word begins a clause about what stands before it: "the man who laughed"."""
-    return keys[at - 1] != "," and keys[at - 1] not in _PREPOSITIONS
+    return keys[at - 1] != "," and keys[at - 1] not in PREPOSITIONS
 
 
 def _refined(kind: Kind, rest: list[str]) -> Kind:
@@ -114,7 +114,7 @@ def _refined(kind: Kind, rest: list[str]) -> Kind:
     if kind == Kind.HOW and rest[:1] == ["come"]:
         return Kind.WHY
     if kind == Kind.WHAT and rest:
-        if "for" in rest[-2:] and rest[0] in _AUXILIARIES:
+        if "for" in rest[-2:] and rest[0] in AUXILIARIES:
             return Kind.WHY
         if rest[0] in {"time", "year", "day", "month", "season", "date"}:
             return Kind.WHEN
@@ -129,17 +129,17 @@ _SUBJECTS = frozenset({"he", "she", "they"})
 _OBJECTS = frozenset({"him", "them"})
 _POSSESSIVES = frozenset({"his", "their", "hers", "theirs"})
 _PRONOUNS = _SUBJECTS | _OBJECTS | _POSSESSIVES | {"her", "it"}
-_PREPOSITIONS = frozenset({"in", "at", "on", "to", "by", "for", "from", "with", "of", "until", "and", "when"})
+PREPOSITIONS = frozenset({"in", "at", "on", "to", "by", "for", "from", "with", "of", "until", "and", "when"})
 _DETERMINERS = frozenset(
     {"the", "a", "an", "this", "that", "these", "those", "my", "our", "your", "every", "each"}
 )
 _SEARCHABLE = 2  # words that tell something, with which a question can be looked up
 _TELLING_NOTHING = (
     _PRONOUNS
-    | _PREPOSITIONS
-    | _AUXILIARIES
+    | PREPOSITIONS
+    | AUXILIARIES
     | _AMOUNTS
-    | _OPENERS
+    | OPENERS
     | _OF_WORD.keys()
     | {
         "its",
@@ -181,10 +181,10 @@ def needs_conversation(question: str) -> bool:
         return True
     found = list(tokens(question))
     keys = [token.key for token in found]
-    asking = next((key for key in keys if key not in _OPENERS), "")
-    if asking not in _OF_WORD and asking not in _AUXILIARIES:
+    asking = next((key for key in keys if key not in OPENERS), "")
+    if asking not in _OF_WORD and asking not in AUXILIARIES:
         return False  # words to look for, or a piece of the text
-    if any(_describes(question, found, keys, at) for at in range(len(found))):
+    if any(describes(question, found, at) for at in range(len(found))):
         return False
     telling = {key for key in keys if key.isalpha() and len(key) > 2 and key not in _TELLING_NOTHING}
     return len(telling) < _SEARCHABLE and any(_is_open_pronoun(keys, at) for at in range(len(keys)))
@@ -192,12 +192,13 @@ def needs_conversation(question: str) -> bool:
 
 def opens_question(key: str) -> bool:
     """Whether a first word is one that questions begin with, whose capital makes it no name."""
-    return any(key in words for words in (_OF_WORD, _AUXILIARIES, _OPENERS, _PRONOUNS, _COMMANDS))
+    return any(key in words for words in (_OF_WORD, AUXILIARIES, OPENERS, _PRONOUNS, _COMMANDS))
 
 
-def _describes(question: str, found: Sequence[Token], keys: Sequence[str], at: int) -> bool:
-    """Whether the word begins a name or "the landing"."""
-    token, following = found[at], "".join(keys[at + 1 : at + 2])
+def describes(question: str, found: Sequence[Token], at: int) -> bool:
+    """Whether the word at that place of the question's tokens begins a name or "the landing"."""
+    token = found[at]
+    following = "".join(one.key for one in found[at + 1 : at + 2])
     return (
         (question[token.start].isupper() and token.key != "i" and (at > 0 or not opens_question(token.key)))
         or (token.key in _DETERMINERS and following.isalpha() and following not in _TELLING_NOTHING)
@@ -212,7 +213,7 @@ def _is_open_pronoun(keys: Sequence[str], at: int) -> bool:
     if key in _SUBJECTS or key in _OBJECTS:
         return True
     if key == "her":  # "Who lost her hat?" says whose; "Who saw her?" does not
-        return not (asked and following.isalpha() and following not in _PREPOSITIONS)
+        return not (asked and following.isalpha() and following not in PREPOSITIONS)
     if key in _POSSESSIVES:
         return not asked
     return key == "it" and len(keys) <= 5 and following in {"", "?", "about", "for"}

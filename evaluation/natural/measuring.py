@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from answering.ask import Ask
+from answering.ask import Ask, Turn
 from answering.book_qa import BookQA
 from answering.citing import CitedAnswer
 from answering.citing import Verdict as Shown
@@ -50,23 +50,38 @@ def measure(
 ) -> list[Judged]:
     """Every question answered from its book, of the folder ``data`` that holds NarrativeQA's stories.
 
-    A follow-up is asked by itself: the service keeps no conversation. Raises ``DataError`` where a book is
-    missing.
+    A follow-up is asked after the question that it follows and its answer, right or wrong, as the page sends
+    them. Raises ``DataError`` where a book is missing.
     """
     ids = list(dict.fromkeys(question.book for question in questions))
     paths = {id: require(data / "tmp" / f"{id}.content", "a full story of NarrativeQA") for id in ids}
     books = {id: partial(read_story, path, id) for id, path in paths.items()}
     qa = BookQA.of(configuration)
     index_books(books, ids, qa.store, progress)
-    found: list[Judged] = []
-    for first in range(0, len(questions), BATCH):
-        batch = questions[first : first + BATCH]
+    answered: dict[str, CitedAnswer] = {}
+    turns: dict[str, Turn] = {}
+    left = list(questions)
+    while left:
+        waiting = {one.id for one in left}
+        batch = [one for one in left if one.follows not in waiting][:BATCH]
         asks = [
-            Ask(one.book, one.question, k=k, retriever=retriever, reader=reader, n_best=1) for one in batch
+            Ask(
+                one.book,
+                one.question,
+                k=k,
+                retriever=retriever,
+                reader=reader,
+                n_best=1,
+                conversation=(turns[one.follows],) if one.follows in turns else (),
+            )
+            for one in batch
         ]
-        found += map(_judged, batch, qa.answer_many(asks))
-        progress("answering", len(found), len(questions))
-    return found
+        for one, cited in zip(batch, qa.answer_many(asks), strict=True):
+            answered[one.id] = cited
+            turns[one.id] = Turn(cited.rewritten or one.question, cited.text if cited.answerable else "")
+        left = [one for one in left if one.id not in answered]
+        progress("answering", len(answered), len(questions))
+    return [_judged(one, answered[one.id]) for one in questions]
 
 
 def _judged(question: NaturalQuestion, cited: CitedAnswer) -> Judged:

@@ -42,6 +42,10 @@ Searched = Annotated[
         "for them in all tales as one book, or in the story.",
     ),
 ]
+GenerateWeight = Annotated[
+    float,
+    typer.Option(min=0, help="How much the loss of written answers counts; 0 trains no decoder."),
+]
 Examples = Annotated[int | None, typer.Option(min=1, help="End after so many questions; by default all.")]
 Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only generate.")]
 
@@ -92,7 +96,7 @@ class CrossEncoderSettings(QuestionSettings):
     batch_tokens: int = 3_000
     span_weight: float = 1.0
     relevance_weight: float = 0.5
-    generate_weight: float = 0.3
+    generate_weight: GenerateWeight = 0.3
     distractors: Annotated[bool, typer.Option(help="Show passages that do not answer, too.")] = True
     marginal: Annotated[bool, typer.Option(help="All spans that come close are right, or one.")] = True
     copies: Copies = True

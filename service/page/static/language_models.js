@@ -5,34 +5,10 @@ import * as memory from "./memory.js";
 import { element } from "./text.js";
 
 const OWN = ""; // the service's own choice
-const TURNS = 6; // of a conversation that are told
-const LONGEST_ANSWER = 4000; // characters of a turn
-
-/** What was asked of the books that are open and answered by a language model, since they were opened. */
-export class Conversation {
-  #turns = [];
-
-  clear() {
-    this.#turns = [];
-  }
-
-  /** What was said before `asked`, and up to no later a place in any book than `limits`, in percent by id, say. */
-  before(asked, limits) {
-    const isWithin = (turn) => Object.entries(limits).every(([id, share]) => (turn.limits[id] ?? 0) <= share);
-    const usable = this.#turns.filter((turn) => turn.asked !== asked && isWithin(turn));
-    return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
-  }
-
-  add(asked, limits, { rewritten, answer }) {
-    const turn = { asked, limits, question: rewritten ?? asked, answer: answer.slice(0, LONGEST_ANSWER) };
-    this.#turns = [...this.#turns.filter((one) => one.asked !== asked), turn];
-  }
-}
 
 export class LanguageModels {
   #box;
   #select;
-  #own = null;
 
   /** `box` holds the list and what is said of it; `onChange()` hears of another choice. */
   constructor(box, onChange) {
@@ -49,18 +25,13 @@ export class LanguageModels {
     return this.#select.value === OWN ? null : this.#select.value;
   }
 
-  /** Whether a language model answers, be it the service's own choice. */
-  get areAsked() {
-    return this.chosen !== null || Boolean(this.#own?.language_model);
-  }
-
   /** Asks the service what there is; without a language model nothing is shown. */
   async load() {
     const readers = await api.readers().catch(() => []); // then its own choice answers
     const models = readers.filter((reader) => reader.language_model !== null && !reader.is_default);
-    this.#own = readers.find((reader) => reader.is_default) ?? null;
+    const own = readers.find((reader) => reader.is_default);
     this.#select.replaceChildren(
-      element("option", { value: OWN }, this.#own?.language_model ?? "the built-in reader"),
+      element("option", { value: OWN }, own?.language_model ?? "the built-in reader"),
       ...models.map((one) =>
         element("option", { value: one.name }, [one.language_model, one.server && `(${one.server})`].filter(Boolean).join(" ")),
       ),

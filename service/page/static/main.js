@@ -4,11 +4,12 @@ import { correct, hashOf, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
 import { ask } from "./asking.js";
 import { offerColours } from "./colours.js";
+import { Conversation } from "./conversation.js";
 import { Cover } from "./cover.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
 import { offerKey } from "./key.js";
-import { Conversation, LanguageModels } from "./language_models.js";
+import { LanguageModels } from "./language_models.js";
 import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Overviews } from "./overviews.js";
@@ -196,14 +197,14 @@ async function askScope(q) {
   const [into, status] = [answerBox, at("status")];
   into.setAttribute("aria-busy", "true");
   try {
-    const said = models.areAsked ? conversation.before(q, upTo) : [];
+    const said = conversation.before(q, upTo);
     const how = { reader: models.chosen, conversation: said, limits: upTo, onPlaces, onOpen: openInBook };
     const answer = await ask({ scope: of, question: q, ...how, signal, into, status });
     if (answer === null) return await renew();
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader
     }, from passages found by ${answer.versions.retriever}.`;
-    if (models.areAsked) conversation.add(q, upTo, answer);
+    conversation.add(q, upTo, answer);
     const noted = { book: of.id, title: of.title, question: q, answer: answer.answer };
     memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
     showHistory();

@@ -1,0 +1,27 @@
+// What was asked and answered before, which a question may follow.
+
+const TURNS = 6; // of a conversation that are told
+const LONGEST_ANSWER = 4000; // characters of a turn
+
+/** What was asked of the books that are open, and answered, since they were opened. */
+export class Conversation {
+  #turns = [];
+
+  clear() {
+    this.#turns = [];
+  }
+
+  /** What was said before `asked`, and up to no later a place in any book than `limits`, in percent by id, say. */
+  before(asked, limits) {
+    const isWithin = (turn) => Object.entries(limits).every(([id, share]) => (turn.limits[id] ?? 0) <= share);
+    const usable = this.#turns.filter((turn) => turn.asked !== asked && isWithin(turn));
+    return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
+  }
+
+  /** A guess that was not shown for an answer is not said. */
+  add(asked, limits, { rewritten, answer, answerable }) {
+    const said = answerable ? answer.slice(0, LONGEST_ANSWER) : "";
+    const turn = { asked, limits, question: rewritten ?? asked, answer: said };
+    this.#turns = [...this.#turns.filter((one) => one.asked !== asked), turn];
+  }
+}

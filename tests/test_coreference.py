@@ -1,0 +1,109 @@
+"""Questions that follow others are put by rule so that they can be understood alone."""
+
+from __future__ import annotations
+
+import pytest
+import shelf
+from hypothesis import given
+from hypothesis import strategies as st
+from server import serving
+
+from answering.ask import Ask, Turn
+from answering.book_qa import BookQA
+from indexing.store import IndexStore
+from service.settings import Settings
+from text.coreference import leans, put_alone
+
+# Mara is "he" in this book and Corin "she": what a name sounds like says nothing.
+BOOK = """Mara rowed out before dawn, for he had promised it. Nobody saw Mara when he came back.
+"Late again," said Corin, and she shut the door. Corin went up to her loft, and Mara to his nets.
+In the evening Mara laughed, as he seldom did; and Corin counted her coins. Corin said that she had lost one.
+The tinker's aunt mended a sail. The tinker's aunt was old, and she sang. Then the tinker's aunt put her
+needle away."""
+MARA, CORIN = ("Who rowed out before dawn?", "Mara"), ("Who counted the coins?", "Corin")
+
+PUT = [
+    ("What had he promised?", [MARA], "What had Mara promised?"),
+    ("Where did she keep her coins?", [MARA, CORIN], "Where did Corin keep her coins?"),
+    ("Where were his nets?", [MARA], "Where were Mara's nets?"),
+    ("Where did he go?", [CORIN, MARA], "Where did Mara go?"),
+    ("Where did he go?", [MARA, CORIN], "Where did Mara go?"),
+    ("How old was she?", [("Who mended the sail?", "The tinker's aunt")], "How old was the tinker's aunt?"),
+    ("And where does she live?", [("Who is Corin?", "a lodger")], "And where does Corin live?"),
+    ("Who saw him?", [("Where was Mara at dawn?", "in his boat")], "Who saw Mara?"),
+    ("What did she count there?", [("Where did Corin go?", "the loft")], "What did Corin count in the loft?"),
+    ("Why?", [("Who shut the door?", "Corin")], "Why Corin shut the door?"),
+    ("And when?", [("What did Corin lose?", "A coin")], "When did Corin lose a coin?"),
+    ("But how?", [("Did Mara row out?", "He did.")], "How did Mara row out?"),
+    ("Where?", [("Why did Corin go up?", "to count")], "Where did Corin go up?"),
+    ("Where is it now?", [("What did Corin lose?", "a coin")], "Where is a coin now?"),
+    ("Who mended them?", [("What did Mara hang up?", "his nets")], "Who mended his nets?"),
+    ("Did they quarrel?", [("What did Mara say to Corin?", "nothing")], "Did Mara and Corin quarrel?"),
+    ("What did Mr. Thorne owe him?", [MARA], "What did Mr. Thorne owe him?"),
+]
+AS_IT_STANDS = [
+    ("What did Corin say when she came in?", [MARA]),  # her own
+    ("Is it true that nobody saw Mara?", [CORIN]),
+    ("Is there a loft?", [("Where is the sail?", "in the boat")]),
+    ("What happened then?", [MARA]),
+    ("Why?", [("Why did Mara row out?", "he had promised it")]),
+    ("Who saw him?", [("Where is the sail?", "in the boat")]),
+    ("Where did she go?", [MARA]),  # nobody whom the book calls so was spoken of
+    ("Who saw him?", []),
+]
+
+
+@pytest.mark.parametrize(("question", "turns", "alone"), PUT)
+def test_a_pronoun_becomes_what_was_spoken_of(
+    question: str, turns: list[tuple[str, str]], alone: str
+) -> None:
+    assert put_alone(question, turns, BOOK) == alone
+
+
+@pytest.mark.parametrize(("question", "turns"), AS_IT_STANDS)
+def test_what_stands_for_nothing_known_stays(question: str, turns: list[tuple[str, str]]) -> None:
+    assert put_alone(question, turns, BOOK) == question
+
+
+@pytest.mark.parametrize(("question", "turns"), [(q, t) for q, t, alone in PUT if q != alone])
+def test_what_is_put_otherwise_leans_on_what_was_said(question: str, turns: list[tuple[str, str]]) -> None:
+    assert leans(question)
+
+
+_TURNS = st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40)), max_size=3)
+
+
+@given(st.text(max_size=60), _TURNS, st.text(max_size=80))
+def test_any_conversation_can_be_followed(question: str, turns: list[tuple[str, str]], text: str) -> None:
+    alone = put_alone(question, turns, text)
+    assert alone == question or (turns and leans(question))
+
+
+def test_a_follow_up_is_answered_by_a_reader_that_is_told_nothing_else(shelf_store: IndexStore) -> None:
+    qa = BookQA(shelf_store)
+
+    def ask(question: str, *turns: Turn, before: str | None = None) -> Ask:
+        return Ask("lantern", question, retriever="bm25", reader="overlap", before=before, conversation=turns)
+
+    keeper = Turn("Who kept the lighthouse at Quill Point?", "Old Ines")
+    cited = qa.answer(ask("And where had she hidden the good oil?", keeper))
+    assert cited.rewritten == "And where had Old Ines hidden the good oil?"
+    assert cited.evidence is not None
+    assert "under the stairs" in cited.evidence.sentence
+    assert qa.answer(ask("Where had she hidden it?", keeper)).answerable
+    assert "something said before" in str(qa.answer(ask("Where had she hidden it?")).note)
+    # An answer that was given for another limit names whom nobody has read of.
+    told_later = Turn("Who came in the end?", "Tobias Wren")
+    begun = shelf.LANTERN.index("II. The Storm")
+    assert "Wren" not in str(qa.answer(ask("Why did he come?", told_later, before=str(begun))).rewritten)
+
+
+def test_a_conversation_of_the_call_is_followed(shelf_store: IndexStore) -> None:
+    settings = Settings(store=shelf_store.root, retriever="bm25", reader="overlap")
+    body = {"book_id": "lantern", "question": "Where had she hidden the good oil?"}
+    said = [{"question": "Who kept the lighthouse at Quill Point?", "answer": "Old Ines"}]
+    with serving(settings) as client:
+        plain = client.post("/answer", json=body).json()
+        told = client.post("/answer", json=body | {"conversation": said}).json()
+    assert plain["rewritten"] is None
+    assert told["rewritten"] == "Where had Old Ines hidden the good oil?"

@@ -1,0 +1,204 @@
+"""Questions that follow others, put by rule so that they can be understood, and searched for, alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from text.asked_names import names_in
+from text.honorifics import TITLES
+from text.name_signs import HE, SHE
+from text.question_kinds import (
+    AUXILIARIES,
+    OPENERS,
+    PREPOSITIONS,
+    Kind,
+    describes,
+    opens_question,
+    question_kind,
+)
+from text.tokens import Token, tokens
+from text.words import words
+
+Asked = tuple[str, str]
+"""A question that was asked before, and its answer."""
+
+TURNS = 3  # of those before, in which what a pronoun stands for is looked for
+LONGEST = 6  # words of an answer that can stand in a question
+_BEHIND = 80  # characters behind a name, in which a pronoun may stand for it
+_MOST_PLACES = 300  # of a name
+_FEWEST_PRONOUNS = 3
+_GENDERED = 0.65  # share of them that tell by which pronoun somebody is called
+
+_THEY, _IT = frozenset({"they", "them", "their"}), frozenset({"it", "its"})
+_OF_SOMEBODY = frozenset({"his", "her", "their", "its"})
+_CLAUSES = frozenset({"that", "to", "if", "whether"})  # behind an "it" that stands for nothing
+_BARE = re.compile(r"(?:(?:and|but|so|then),? )*(why|how|when|where)", re.I)
+_ADVERBS = frozenset({"why", "how", "when", "where"})
+_PRONOUNS = frozenset({"who", "whom", "what", "which"})
+_CAPITAL = r"[^\W\d_a-z][\w'’-]*"
+_NAME = re.compile(rf"(?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: (?:(?:of|de|von|the) )?{_CAPITAL})*")
+_WHO_IS = re.compile(rf"\b[Ww]ho(?:['’]s| is| was| are| were) (?=(?:[^\W\d_a-z]\w*\. )?{_CAPITAL})")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def leans(question: str) -> bool:
+    """Whether there is something in the question that may stand for what was said before."""
+    found = list(tokens(question))
+    return _bare(question) is not None or any(_is_open(question, found, at) for at in range(len(found)))
+
+
+def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
+    """The question with the names, or the words, that its pronouns stand for in the ``turns`` before it.
+
+    A pronoun behind a name of its own question is that one's. "Why?" asks for the reason of what was
+    answered last. By ``text``, as much of the book as may be read, it is told whom it calls he and whom she.
+    What stands for nothing that is known stays.
+    """
+    if not turns:
+        return question
+    adverb = _bare(question)
+    if adverb is not None:
+        return _asked_of_answer(adverb, *turns[-1]) or question
+    found = list(tokens(question))
+    pieces, last, used = [], 0, set[str]()
+    for at, token in enumerate(found):
+        meant = None if not _is_open(question, found, at) else _meant(token.key, turns, text)
+        if meant is None or meant in used:  # named once, it is clear who "he" is from there on
+            continue
+        used.add(meant)
+        following = "".join(one.key for one in found[at + 1 : at + 2])
+        owns = token.key in _OF_SOMEBODY and following.isalpha() and following not in PREPOSITIONS
+        pieces += [question[last : token.start], f"{meant}'s" if owns else meant]
+        last = token.end
+    return "".join([*pieces, question[last:]])
+
+
+def _bare(question: str) -> str | None:
+    """The adverb that is all of the question, if it is."""
+    match = _BARE.fullmatch(question.strip().rstrip("?!. "))
+    return match[1].lower() if match else None
+
+
+def _is_open(question: str, found: Sequence[Token], at: int) -> bool:
+    """Whether the token is a pronoun, or "there", that nothing before it in the question is meant by."""
+    key = found[at].key
+    if key == "there":
+        return at > 0 and found[at - 1].key not in AUXILIARIES
+    if key not in HE | SHE | _THEY | _IT or key.endswith("self"):
+        return False
+    if key == "it" and not _CLAUSES.isdisjoint(one.key for one in found[at + 1 :]):
+        return False
+    return not any(describes(question, found, before) or found[before].key == "?" for before in range(at))
+
+
+def _meant(key: str, turns: Sequence[Asked], text: str) -> str | None:
+    """What a pronoun stands for in the last turns, if that can be told."""
+    last = turns[: -TURNS - 1 : -1]
+    if key == "there":
+        places = (_phrase(answer) for asked, answer in last if question_kind(asked) == Kind.WHERE)
+        return next((one if one.split()[0] in PREPOSITIONS else f"in {one}" for one in places if one), None)
+    if key in _IT:
+        things = (_phrase(answer) for asked, answer in last if question_kind(asked) == Kind.WHAT)
+        return next((one for one in things if one and one[0].islower()), None)
+    if key in _THEY:
+        several = (one for asked, answer in last for one in _several(asked, answer))
+        return next(several, None)
+    people = list(dict.fromkeys(one for asked, answer in last for one in _people(asked, answer)))
+    wanted = "he" if key in HE else "she"
+    called = [_called(one, text) for one in people]
+    of_that = [one for one, pronoun in zip(people, called, strict=True) if pronoun == wanted]
+    unknown = [one for one, pronoun in zip(people, called, strict=True) if pronoun is None]
+    return next(iter([*of_that, *unknown]), None)
+
+
+def _people(asked: str, answer: str) -> Iterator[str]:
+    """Whom a turn is about, those first that "he" or "she" would rather be said of."""
+    kind = question_kind(asked)
+    phrase = _phrase(answer)
+    if _WHO_IS.search(asked):
+        yield from _names(asked)
+    if kind == Kind.WHO and phrase:
+        yield phrase
+    elif kind not in {Kind.WHERE, Kind.WHEN, Kind.HOW_MANY}:
+        yield from _names(answer)
+    yield from _names(asked)
+
+
+def _several(asked: str, answer: str) -> Iterator[str]:
+    """What of a turn more than one are meant by."""
+    phrase = _phrase(answer)
+    if question_kind(asked) in {Kind.WHO, Kind.WHAT} and phrase:
+        last = phrase.split()[-1]
+        if " and " in phrase or (last.islower() and last.endswith("s") and not last.endswith("ss")):
+            yield phrase
+    names = _names(asked)
+    if len(names) > 1:
+        yield " and ".join(names)
+
+
+def _phrase(answer: str) -> str | None:
+    """The answer as it can stand within a question; None for a long one or none."""
+    said = answer.strip(" \t\n.,;:!?\"“”‘’'—-")
+    if not said or len(said.split()) > LONGEST or re.search(r"[.;:!?\"“”\n]", said):
+        return None
+    first, *_ = said.split()
+    return said[0].lower() + said[1:] if first.lower() in {"the", "a", "an", "in", "at", "on", "to"} else said
+
+
+def _names(text: str) -> list[str]:
+    """The names in a question or an answer, each whole."""
+    first = {word for word in text.split()[:1] if word.istitle() and not opens_question(word.lower())}
+    known = set(names_in(text)) or first
+    found = []
+    for match in _NAME.finditer(text):
+        said = _POSSESSIVE.sub("", match[0])
+        within = [_POSSESSIVE.sub("", word) for word in said.split()]
+        while within and within[0] not in known and within[0].rstrip(".").lower() not in TITLES:
+            del within[0]  # "Does Phil"
+        if not known.isdisjoint(within):
+            found.append(" ".join(within))
+    return list(dict.fromkeys(found))
+
+
+def _called(somebody: str, text: str) -> str | None:
+    """By which pronoun the text calls somebody, "he" or "she"; None where it cannot be told."""
+    within = somebody.split()
+    bearer = next((TITLES[word] for one in within if (word := one.rstrip(".").lower()) in TITLES), "any")
+    if bearer != "any":
+        return "he" if bearer == "man" else "she"
+    names = [word for word in within if word[0].isupper()] or within[-1:]
+    for said in dict.fromkeys([somebody.removeprefix("the "), *names]):
+        he = she = 0
+        places = re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)
+        for _, place in zip(range(_MOST_PLACES), places, strict=False):
+            behind = words(text[place.end() : place.end() + _BEHIND])
+            first = next((word for word in behind if word in HE | SHE), None)
+            he, she = he + (first in HE), she + (first in SHE)
+        if he + she >= _FEWEST_PRONOUNS and max(he, she) >= _GENDERED * (he + she):
+            return "he" if he > she else "she"
+    return None
+
+
+def _asked_of_answer(adverb: str, asked: str, answer: str) -> str | None:
+    """The question for the reason, the way, the time or the place of what was asked and answered.
+
+    None where that cannot be put by these rules.
+    """
+    found = list(tokens(asked))
+    while found and found[0].key in OPENERS:
+        del found[0]
+    if len(found) < 3:
+        return None
+    first, second = found[0].key, found[1].key
+    rest = asked[found[1].start :].rstrip("?!. ")
+    phrase = _phrase(answer)
+    if first in AUXILIARIES:
+        return f"{adverb.capitalize()} {first} {rest}?"
+    if first in _ADVERBS and first != adverb and second in AUXILIARIES:
+        return f"{adverb.capitalize()} {rest}?"
+    if first not in _PRONOUNS or phrase is None:
+        return None
+    if second in AUXILIARIES:
+        return f"{adverb.capitalize()} {rest} {phrase}?"
+    return f"{adverb.capitalize()} {phrase} {rest}?" if first == "who" else None
