@@ -10,10 +10,13 @@ from answering.citing import Candidate, Verdict
 from readers import spec_of
 from retrieval.hits import Readable
 from text.asked_names import names_in, unmentioned
+from text.asked_words import strange_words
 from text.cloze import blanks, find_blank
 from text.question_kinds import Kind, needs_conversation, question_kind
 
-UNMENTIONED = 0.2  # of the confidence is left where the book never mentions whom the question is about
+# Of the confidence that is left where the book never mentions whom, or most of what, the question is about.
+UNMENTIONED = 0.2
+LONG = 2_000  # characters of a book; a shorter one may answer a question in other words than its own
 
 _CANNOT = {
     Kind.YES_NO: "yes or no is asked for, which this reader cannot say: ask who, what, where, when or why",
@@ -50,15 +53,15 @@ def refusal(ask: Ask) -> str | None:
 
 
 def doubt(ask: Ask, book: Readable) -> str | None:
-    """What in the question speaks against an answer from the book: names that it never mentions.
+    """What in the question speaks against an answer from the book: what it never mentions.
 
-    Of the book what stands before its limit.
+    That is names, or else half of the other words. Of the book what stands before its limit.
     """
-    names = [name for name in names_in(ask.question) if not blanks(name)]
-    if not names:
-        return None
     text = book.read_so_far()
+    names = [name for name in names_in(ask.question) if not blanks(name)]
     missing = unmentioned(names, text) if text else []
+    if not missing and len(text) >= LONG and not find_blank(ask.question):
+        missing = strange_words(ask.question, text)
     if not missing:
         return None
     part = "the book" if book.before is None else "what has been read of the book"

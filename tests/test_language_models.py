@@ -194,7 +194,9 @@ def test_a_conversation_that_is_none_is_refused() -> None:
             Ask("lantern", "Who?", conversation=turns)
 
 
-def test_other_readers_are_told_nothing_of_a_conversation(shelf_store: IndexStore) -> None:
+def test_other_readers_are_told_of_a_conversation_only_what_the_question_leans_on(
+    shelf_store: IndexStore,
+) -> None:
     settings = Settings(store=shelf_store.root, retriever="bm25", reader="overlap")
     body = {"book_id": "lantern", "question": "Where had Ines hidden the good oil?"}
     with serving(settings) as client:

@@ -134,7 +134,7 @@ _DETERMINERS = frozenset(
     {"the", "a", "an", "this", "that", "these", "those", "my", "our", "your", "every", "each"}
 )
 _SEARCHABLE = 2  # words that tell something, with which a question can be looked up
-_TELLING_NOTHING = (
+TELLING_NOTHING = (
     _PRONOUNS
     | PREPOSITIONS
     | AUXILIARIES
@@ -186,7 +186,7 @@ def needs_conversation(question: str) -> bool:
         return False  # words to look for, or a piece of the text
     if any(describes(question, found, at) for at in range(len(found))):
         return False
-    telling = {key for key in keys if key.isalpha() and len(key) > 2 and key not in _TELLING_NOTHING}
+    telling = {key for key in keys if key.isalpha() and len(key) > 2 and key not in TELLING_NOTHING}
     return len(telling) < _SEARCHABLE and any(_is_open_pronoun(keys, at) for at in range(len(keys)))
 
 
@@ -201,7 +201,7 @@ def describes(question: str, found: Sequence[Token], at: int) -> bool:
     following = "".join(one.key for one in found[at + 1 : at + 2])
     return (
         (question[token.start].isupper() and token.key != "i" and (at > 0 or not opens_question(token.key)))
-        or (token.key in _DETERMINERS and following.isalpha() and following not in _TELLING_NOTHING)
+        or (token.key in _DETERMINERS and following.isalpha() and following not in TELLING_NOTHING)
         or (following == "s" and not opens_question(token.key))  # "mistress's"
     )
 
