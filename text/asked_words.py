@@ -13,9 +13,9 @@ _ENDING = 3  # letters that another form of it may have otherwise: married, marr
 
 
 def strange_words(question: str, text: str) -> list[str]:
-    """What the question is about and the text has no form of, names aside, if that is half of it: two words.
+    """Words of the question, names aside, of which the text has no form: half of them, at least ``FEWEST``.
 
-    None otherwise: a question may well ask in other words than the text's, but seldom in others alone.
+    None where it lacks fewer: a question may well ask in other words than the text's, but seldom in so many.
     """
     names = {word for name in names_in(question) for word in words(name)}
     about = [
