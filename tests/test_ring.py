@@ -54,7 +54,7 @@ def ask_all(client: httpx.Client, url: str, right: list[AnswerPlace]) -> None:
         assert place(client.post(f"{url}/answer", json=one).json()) == right[number]
 
 
-def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_books(
+def test_a_replica_killed_and_one_added_under_load_cost_no_answer_but_one_begun_and_move_few_books(
     library: IndexStore, right: list[AnswerPlace], tmp_path: Path
 ) -> None:
     with ExitStack() as stack:
@@ -99,7 +99,9 @@ def test_a_replica_killed_and_one_added_under_load_cost_no_answer_and_move_few_b
             seen, before = len(killed.given), len(ring.passed())
             ring.until(lambda: len(killed.given) > seen + 100)
         assert killed.wrong == []
-        assert killed.cut_off == []
+        # An answer whose head had gone when its body had not cannot be asked for again: a process writes one
+        # at a time.
+        assert len(killed.cut_off) <= 1
         assert any(one.retries for one in ring.passed()[:before])
         # What was sent to the dead one, and nothing after it was known to be dead.
         assert sum(one.retries for one in ring.passed()[before:]) <= ASKING
