@@ -45,7 +45,13 @@ class Callers:
         self.wrong: list[tuple[int, str]] = []
         self.cut_off: list[httpx.TransportError] = []
         self._asked, self._right = asked, right
+        self._reading: set[int] = set()
         self._enough = threading.Event()
+
+    @property
+    def are_reading(self) -> bool:
+        """Whether somebody has the head of an answer, and not yet its body."""
+        return bool(self._reading)
 
     @contextmanager
     def asking(self, url: str, keep_alive: bool = True) -> Iterator[None]:
@@ -69,7 +75,9 @@ class Callers:
 
     def _ask_on(self, url: str, keep_alive: bool, number: int) -> None:
         limits = httpx.Limits(max_keepalive_connections=None if keep_alive else 0)
-        with httpx.Client(base_url=url, limits=limits, timeout=60) as client:
+        own = threading.get_ident()
+        hooks = {"response": [lambda _: self._reading.add(own)]}
+        with httpx.Client(base_url=url, limits=limits, timeout=60, event_hooks=hooks) as client:
             while not self._enough.is_set():
                 number = (number + 1) % len(self._asked)
                 try:
@@ -77,6 +85,8 @@ class Callers:
                 except httpx.TransportError as error:
                     self.cut_off.append(error)
                     continue
+                finally:
+                    self._reading.discard(own)
                 self.given.append(number)
                 if response.status_code != 200 or place(response.json()) != self._right[number]:
                     self.wrong.append((response.status_code, response.text))
