@@ -6,11 +6,11 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from text.name_signs import POSSESSIVE
 from text.question_kinds import opens_question
 from text.tokens import tokens
 
 _WORD = re.compile(r"\w[\w'’-]*\w|\w")
-_POSSESSIVE = re.compile(r"['’]s?$")
 NEAR = 0.8  # of the letters of a name that is misspelt: Heathclif, Katherine for Catherine
 SHORTEST_MISSPELT = 5
 _TITLES = frozenset(
@@ -28,7 +28,7 @@ def names_in(question: str) -> list[str]:
         return []
     found = []
     for number, token in enumerate(tokens(question)):
-        word = _POSSESSIVE.sub("", question[token.start : token.end]).rstrip(".")
+        word = POSSESSIVE.sub("", question[token.start : token.end]).rstrip(".")
         capital = word[:1].isupper() and len(word) > 1 and word.lower() not in _TITLES
         if capital and (number > 0 or _first_is_name(question, token.key, token.end)):
             found.append(word)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from text.asked_names import names_in
 from text.honorifics import TITLES
-from text.name_signs import HE, SHE
+from text.name_signs import HE, POSSESSIVE, SHE
 from text.question_kinds import (
     AUXILIARIES,
     OPENERS,
@@ -39,7 +39,6 @@ _PRONOUNS = frozenset({"who", "whom", "what", "which"})
 _CAPITAL = r"[^\W\d_a-z][\w'’-]*"
 _NAME = re.compile(rf"(?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: (?:(?:of|de|von|the) )?{_CAPITAL})*")
 _WHO_IS = re.compile(rf"\b[Ww]ho(?:['’]s| is| was| are| were) (?=(?:[^\W\d_a-z]\w*\. )?{_CAPITAL})")
-_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def leans(question: str) -> bool:
@@ -152,8 +151,8 @@ def _names(text: str) -> list[str]:
     known = set(names_in(text)) or first
     found = []
     for match in _NAME.finditer(text):
-        said = _POSSESSIVE.sub("", match[0])
-        within = [_POSSESSIVE.sub("", word) for word in said.split()]
+        said = POSSESSIVE.sub("", match[0])
+        within = [POSSESSIVE.sub("", word) for word in said.split()]
         while within and within[0] not in known and within[0].rstrip(".").lower() not in TITLES:
             del within[0]  # "Does Phil"
         if not known.isdisjoint(within):

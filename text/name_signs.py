@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+POSSESSIVE = re.compile(r"['’]s?$")
 WITHIN = frozenset(("in", "within", "into", "near", "throughout", "around"))
 AT = frozenset(("at", "outside", "leaving", "left", "reached", "across", "via"))
 TOWARDS = frozenset(("to", "from", "through", "towards", "toward", "for", "beyond"))

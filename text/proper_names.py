@@ -13,13 +13,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from text.honorifics import is_title
-from text.name_signs import AT, COMMON, HE, HEADING, HUMAN, NONE, SAINT, SHE, SPEECH, TOWARDS, WITHIN
+from text.name_signs import (
+    AT,
+    COMMON,
+    HE,
+    HEADING,
+    HUMAN,
+    NONE,
+    POSSESSIVE,
+    SAINT,
+    SHE,
+    SPEECH,
+    TOWARDS,
+    WITHIN,
+)
 
 PERSONAL = ("title", "verb", "said", "called", "speaks")
 """Signs of a person: a title, a verb of people behind, one of speech before, an address, a speaker's line."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
 _PARTICLES = frozenset(("de", "von", "van", "du", "la", "le", "della", "di", "del", "der", "den", "des"))
 _INSIDE = frozenset({" ", ", ", "; ", "--", "—", "-", " ("})
 _FEWEST = 2  # places inside sentences where a name's word has a capital; one is enough in a
@@ -68,7 +80,7 @@ class _Words:
         self.starts = [match.start() for match in matches]
         self.ends = [match.end() for match in matches]
         self.raw = [match[0] for match in matches]
-        self.words = [_POSSESSIVE.sub("", word) for word in self.raw]
+        self.words = [POSSESSIVE.sub("", word) for word in self.raw]
         self.capital = [word[0].isupper() and (len(word) == 1 or not word.isupper()) for word in self.raw]
         self.names = self._names()
 
