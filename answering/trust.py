@@ -13,6 +13,7 @@ from text.asked_names import names_in, unmentioned
 from text.asked_words import strange_words
 from text.cloze import blanks, find_blank
 from text.question_kinds import Kind, needs_conversation, question_kind
+from text.sentences import sentence_spans
 
 # Of the confidence that is left where the book never mentions whom, or most of what, the question is about.
 UNMENTIONED = 0.2
@@ -47,6 +48,9 @@ def refusal(ask: Ask) -> str | None:
     if spec_of(ask.reader).any_kind or ask.candidates or find_blank(ask.question):
         return None
     kind = question_kind(ask.question)
+    if kind == Kind.YES_NO:  # "Does it work out? What happens on the last day?" can be answered in part
+        following = (question_kind(ask.question[s:e]) for s, e in sentence_spans(ask.question)[1:])
+        kind = next((one for one in following if one not in {Kind.YES_NO, Kind.OTHER}), kind)
     if kind in _CANNOT:
         return _CANNOT[kind]
     return _CONVERSATION if needs_conversation(ask.question) else None

@@ -180,6 +180,44 @@ def test_what_answers_a_question_in_other_words_only_a_teacher_says(
 
 
 @pytest.mark.training
+def test_a_teacher_need_not_be_asked_where_the_data_set_marks_the_answers(
+    alike: Path, data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "squad").mkdir()
+    folktales.write_squad(tmp_path / "squad" / "train-v1.1.json")
+    both = load_corpus([data, tmp_path / "squad"])
+    settings = replace(SETTINGS, fairytales=1, articles=8, teacher="any", marked_alone=True)
+    tell = Teacher(alike, MINILM, tmp_path)
+    task = CrossEncoderTask(settings, both, teacher=tell)
+    batches = [batch for chunk in range(task.chunks) for batch in task.batches(chunk)]
+    marked = [one for batch in batches for one in batch.marked]
+    assert any(marked)
+    assert not all(marked)
+    for batch in batches:
+        losses = task.losses(batch)
+        unmarked = [i for i, one in enumerate(batch.marked) if not one]
+        if not unmarked:
+            assert "taught_span" not in losses
+            continue
+        # What is learnt from the teacher is what it says of the others, by themselves, by their share.
+        part, rows = batch.part(unmarked)
+        assert [batch.windows[row] for row in rows] == part.windows
+        alone = task.losses(part)
+        share = len(unmarked) / len(batch.rows)
+        for name in ("taught_span", "taught_relevance"):
+            assert losses[name].item() == pytest.approx(share * alone[name].item(), rel=1e-2, abs=1e-4)
+    unmarked_windows = {
+        tuple(batch.windows[row].ids)
+        for batch in batches
+        for i, one in enumerate(batch.marked)
+        for row in range(batch.rows[i].start, batch.rows[i].stop)
+        if not one
+    }
+    with sqlite3.connect(tmp_path / STORE) as store:
+        assert store.execute("select count(*) from lessons").fetchone() == (len(unmarked_windows),)
+
+
+@pytest.mark.training
 def test_the_command_tells_a_run_by_its_teacher(
     alike: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,6 +35,7 @@ READING = (
         "unlabelled",
         "reworded",
         "searched",
+        "marked_alone",
     ),
     *(
         "rate",
@@ -131,6 +132,7 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["judge"], "--start"),
         (["span", "--unlabelled", "0.5"], "--teacher"),
         (["span", "--reworded", "0.5"], "--teacher"),
+        (["span", "--marked-alone"], "--teacher"),
         (["generate", "--teacher", "."], "--teacher"),
         (["generate", "--bridge"], "--bridge"),
         (["average", "--resume"], "--resume"),

@@ -145,6 +145,8 @@ def ask(store: IndexStore, question: str, reader: str = "overlap", **more: objec
     ("question", "says"),
     [
         ("Is Ines glad of the oil?", "yes or no is asked for"),
+        ("Is Ines glad of the oil? Is she well?", "yes or no is asked for"),
+        ("Is Ines glad of the oil? Describe the lighthouse.", "a description is asked for"),
         ("Describe the lighthouse", "a description is asked for"),
         ("How does the story end?", "a summary is asked for"),
         ("And why did she hide it?", "the question is about something said before"),
@@ -158,6 +160,12 @@ def test_a_question_that_the_reader_cannot_answer_is_refused_with_the_reason_and
     assert (cited.verdict, cited.answerable, cited.confidence) == ("none", False, 0.0)
     assert says in str(cited.note)
     assert cited.passages
+
+
+def test_what_is_asked_beside_a_yes_or_no_is_answered(shelf_store: IndexStore) -> None:
+    cited = BookQA(shelf_store).answer(ask(shelf_store, "Is Ines glad of the oil? Who kept the lighthouse?"))
+    assert cited.text
+    assert cited.evidence is not None
 
 
 def test_a_name_that_the_book_never_mentions_is_said_and_lowers_the_confidence(

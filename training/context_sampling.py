@@ -32,7 +32,8 @@ class Example:
 
     ``right`` are positions in ``passages``, none where no passage answers; ``targets`` lie in right
     passages and may be none, where the answer is inferred; ``answers`` are the references. Where it is not
-    ``labelled``, nobody knows whether a passage answers: only a teacher can say.
+    ``labelled``, nobody knows whether a passage answers: only a teacher can say. It is ``marked`` where the
+    data set says which characters answer.
     """
 
     question: str
@@ -41,6 +42,7 @@ class Example:
     targets: tuple[Target, ...]
     answers: tuple[str, ...]
     labelled: bool = True
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,9 @@ def example_of(
         targets = [Target(right[t.text], t.start, t.end, t.weight) for t in found]
     if not sampling.marginal and targets:
         targets = [max(targets, key=lambda target: target.weight)]
-    return Example(question.text, tuple(texts), tuple(right), tuple(targets), question.answers)
+    return Example(
+        question.text, tuple(texts), tuple(right), tuple(targets), question.answers, marked=bool(exact)
+    )
 
 
 def sample_unlabelled(document: Document, question: LabelledQuestion, rng: random.Random) -> Example:

@@ -189,7 +189,7 @@ class CrossEncoderTask:
         if example is None or self._rewording is None or rng.random() >= self._settings.reworded:
             return example
         asked = self._rewording(example.question, rng)
-        return replace(example, question=asked, right=(), targets=(), labelled=False)
+        return replace(example, question=asked, right=(), targets=(), labelled=False, marked=False)
 
     def _as_asked(self, document: Document, question: LabelledQuestion, rng: random.Random) -> Example | None:
         """An example of the question as it stands."""
@@ -225,17 +225,26 @@ class CrossEncoderTask:
                 found["relevance"] = settings.relevance_weight * relevance_loss(
                     relevance[:, 0], [batch.rows[i] for i in known], [batch.right[i] for i in known]
                 )
-            if self._teacher is not None:
-                lessons = self._teacher.lessons(batch.windows)
-                spans, right = taught_losses(batch, lessons, start, end, relevance[:, 0], context)
-                found["taught_span"] = settings.span_weight * spans
-                found["taught_relevance"] = settings.relevance_weight * right
+            taught = [] if self._teacher is None else self._taught(batch)
+            if self._teacher is not None and taught:
+                part, rows = batch.part(taught)
+                lessons = self._teacher.lessons(part.windows)
+                spans, right = taught_losses(
+                    part, lessons, start[rows], end[rows], relevance[rows, 0], context[rows]
+                )
+                share = len(taught) / len(batch.rows)
+                found["taught_span"] = settings.span_weight * share * spans
+                found["taught_relevance"] = settings.relevance_weight * share * right
         if self.decoder is not None:
             ids = inputs.ids if self._ids is None else self._ids[inputs.ids]
             context = context_mask(batch.windows, ids)
             loss = generate_loss(self.decoder, batch, hidden, ids, context, self._words)
             found["generate"] = settings.generate_weight * loss
         return found
+
+    def _taught(self, batch: CrossEncoderBatch) -> list[int]:
+        """The examples that the teacher is asked about."""
+        return [i for i, marked in enumerate(batch.marked) if not (marked and self._settings.marked_alone)]
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
@@ -332,6 +341,8 @@ def train(
         share = getattr(settings, option)
         if share and teacher is None:
             raise typer.BadParameter(f"{share:g} without --teacher", param_hint=f"--{option}")
+    if settings.marked_alone and teacher is None:
+        raise typer.BadParameter("without --teacher all is learnt from labels", param_hint="--marked-alone")
     if settings.frozen and teacher is not None:
         raise typer.BadParameter(
             "nothing can be learnt from one by the decoder alone", param_hint="--teacher"

@@ -62,8 +62,9 @@ class CrossEncoderBatch:
     ``rows`` are the windows of each example; ``spans`` its targets as (row, first token, last token,
     weight) with rows counted within the example; ``right`` the rows of right passages; ``answers``
     the tokens of one of its references, end token included. ``labelled`` says of each example whether
-    these are known. Of the windows only where their passages lie is kept, not where that is in a text:
-    what is sent from one process to another should be little.
+    these are known, ``marked`` whether the data set marks its answer. Of the windows only where their
+    passages lie is kept, not where that is in a text: what is sent from one process to another should be
+    little.
     """
 
     windows: list[Window]
@@ -72,11 +73,31 @@ class CrossEncoderBatch:
     right: list[list[int]]
     answers: list[list[int]]
     labelled: list[bool]
+    marked: list[bool]
+
+    def part(self, examples: Sequence[int]) -> tuple[CrossEncoderBatch, list[int]]:
+        """The batch of some of its examples, and where their windows stand among all."""
+        chosen = [row for i in examples for row in range(self.rows[i].start, self.rows[i].stop)]
+        rows, first = [], 0
+        for i in examples:
+            count = self.rows[i].stop - self.rows[i].start
+            rows.append(slice(first, first + count))
+            first += count
+        part = CrossEncoderBatch(
+            windows=[self.windows[row] for row in chosen],
+            rows=rows,
+            spans=[self.spans[i] for i in examples],
+            right=[self.right[i] for i in examples],
+            answers=[self.answers[i] for i in examples],
+            labelled=[self.labelled[i] for i in examples],
+            marked=[self.marked[i] for i in examples],
+        )
+        return part, chosen
 
 
 def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Random) -> CrossEncoderBatch:
     """The batch of some examples and their windows; the reference that is written is drawn by ``rng``."""
-    batch = CrossEncoderBatch([], [], [], [], [], [])
+    batch = CrossEncoderBatch([], [], [], [], [], [], [])
     for example, windows in examples:
         batch.rows.append(slice(len(batch.windows), len(batch.windows) + len(windows)))
         batch.windows.extend(
@@ -86,6 +107,7 @@ def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Ran
         batch.right.append(_right_rows(example, windows, batch.spans[-1]))
         batch.answers.append(answer_tokens(rng.choice(example.answers)))
         batch.labelled.append(example.labelled)
+        batch.marked.append(example.marked)
     return batch
 
 

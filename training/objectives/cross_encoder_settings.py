@@ -42,6 +42,14 @@ Searched = Annotated[
         "for them in all tales as one book, or in the story.",
     ),
 ]
+MarkedAlone = Annotated[
+    bool,
+    typer.Option(
+        "--marked-alone",
+        help="Beside --teacher: do not ask it about questions whose answers the data set marks, as SQuAD "
+        "does: two of them are seen in the time of one.",
+    ),
+]
 GenerateWeight = Annotated[
     float,
     typer.Option(min=0, help="How much the loss of written answers counts; 0 trains no decoder."),
@@ -81,7 +89,8 @@ class CrossEncoderSettings(QuestionSettings):
     SHA-256 of the weights that the run began with, ``teacher`` that of those it learns from besides, by the
     same weights of losses; ``unlabelled`` is the share of questions beside passages that only the teacher
     knows the answers in, ``reworded`` that of questions in other words (``Rewording``), and ``searched`` that
-    of questions about tales and stories beside what ``SearchedBooks`` finds for them.
+    of questions about tales and stories beside what ``SearchedBooks`` finds for them. With
+    ``marked_alone`` the teacher is not asked about questions whose answers the data set marks.
     ``bridge`` trains nothing but a map from the encoder's states to those that the decoder knows.
     ``examples`` ends the run after so many.
     """
@@ -89,6 +98,7 @@ class CrossEncoderSettings(QuestionSettings):
     unlabelled: Unlabelled = 0.0
     reworded: Reworded = 0.0
     searched: Searched = 0.0
+    marked_alone: MarkedAlone = False
     rate: Rate = 6e-5
     decoder_rate: float = 4e-4
     rank: Rank = 0
@@ -131,6 +141,7 @@ class GenerateSettings(CrossEncoderSettings):
     articles: Articles = 5_000
     unlabelled: float = 0.0
     reworded: float = 0.0
+    marked_alone: bool = False
     rank: int = 0
     frozen: bool = True
     span_weight: float = 0.0
