@@ -77,8 +77,9 @@ class Runtime:
 
     @property
     def multiple(self) -> int:
-        """To what multiple of tokens batches are padded: OpenVINO prepares for every length that is new."""
-        return 8 if self.name == OPENVINO else 1
+        """To what multiple of tokens batches are padded: OpenVINO prepares for every length that is new, and
+        a card has no fused attention beside a mask for others."""
+        return 8 if self.name == OPENVINO or self.device != "cpu" else 1
 
     def given(self, ranges: Ranges | None) -> Runtime:
         """The one for weights that have these ranges: AMX multiplies bf16 faster than 8-bit integers whose

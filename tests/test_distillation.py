@@ -28,6 +28,7 @@ from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.export import save_weights
 from training.objectives.cross_encoder import CrossEncoderTask
+from training.objectives.cross_encoder_batches import context_mask
 from training.objectives.cross_encoder_losses import divergence, relevance_divergence
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.teacher import STORE, Teacher
@@ -109,6 +110,23 @@ def test_a_teacher_says_of_a_students_window_what_it_says_of_the_question_and_th
         torch.testing.assert_close(lesson.start, own.start, atol=2e-2, rtol=2e-3)
         torch.testing.assert_close(lesson.end, own.end, atol=2e-2, rtol=2e-3)
         assert lesson.relevance == pytest.approx(own.relevance, abs=2e-2)
+
+
+@pytest.mark.parametrize("name", ["alike", "larger"])
+def test_a_teacher_that_keeps_nothing_says_the_same_at_the_same_places(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORYQA_RUNTIME", "torch")
+    folder = request.getfixturevalue(name)
+    asked = [(QUESTION, folktales.GOOSE[:2]), ("Who?", ["Osk slept by the Zürich road; it cost 3€."])]
+    windows = [window for found in Windower(load_tokenizer(MINILM))(asked) for window in found]
+    tokens, device = max(len(window.ids) for window in windows) + 3, torch.device("cpu")
+    kept, new = (Teacher(folder, MINILM, at).taught(windows, tokens, device) for at in (tmp_path, None))
+    context = context_mask(windows, torch.zeros(len(windows), tokens))
+    for one, other in ((kept.start, new.start), (kept.end, new.end)):
+        assert one[context].std() > 0
+        torch.testing.assert_close(one[context], other[context], atol=2e-2, rtol=1e-2)
+    torch.testing.assert_close(kept.relevance, new.relevance, atol=2e-2, rtol=1e-2)
 
 
 def test_what_a_teacher_has_said_is_kept_and_said_again(alike: Path, tmp_path: Path) -> None:

@@ -37,6 +37,16 @@ class Lesson:
     relevance: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Taught:
+    """What the teacher says of a batch: ``start`` and ``end`` scores (windows, tokens), which mean something
+    at the tokens of passages alone, and the log-odds that each window answers, (windows,)."""
+
+    start: torch.Tensor
+    end: torch.Tensor
+    relevance: torch.Tensor
+
+
 class Teacher:
     """Reads windows that were cut for ``student``, and can keep what it says of them in a folder.
 
@@ -59,11 +69,24 @@ class Teacher:
             kept.mkdir(parents=True, exist_ok=True)
             self._store = kept / STORE
 
+    def taught(self, windows: Sequence[Window], tokens: int, device: torch.device) -> Taught:
+        """What the teacher says of a batch of windows that are padded to ``tokens``.
+
+        Where nothing is kept it is read as one batch, and nothing waits for the device.
+        """
+        if self._store is not None:
+            return _placed(windows, self.lessons(windows), tokens, device)
+        own = [self._translated(window) for window in windows]
+        with torch.autocast(device.type, enabled=False):
+            scores = self._encoder.score(own).to(device).clone()  # of inference mode; what trains reads it
+        # The same passages, behind other special tokens.
+        places = torch.arange(tokens, device=device) + own[0].first - windows[0].first
+        start, end, _ = scores[:, places.clamp(0, scores.shape[1] - 1)].unbind(-1)
+        return Taught(start, end, scores[:, 0, 2])
+
     def lessons(self, windows: Sequence[Window]) -> list[Lesson]:
-        """What the teacher says of each window; what it has said before and kept is not read again."""
-        if self._store is None:
-            read = self._read(windows)
-            return [Lesson(one.start, one.end, one.relevance) for one in read]
+        """What the teacher says of each window, where it is kept: what it has said is not read again."""
+        assert self._store is not None
         keys = [self._key(window) for window in windows]
         with closing(sqlite3.connect(self._store)) as store, store:
             store.execute("create table if not exists lessons (window blob primary key, scores blob)")
@@ -110,6 +133,19 @@ class _Layout:
         first, second = (encoding.sequence_ids.index(sequence) for sequence in (0, 1))
         ids = encoding.ids
         return cls(ids[:first], ids[first + 1 : second], ids[second + 1 :])
+
+
+def _placed(
+    windows: Sequence[Window], lessons: Sequence[Lesson], tokens: int, device: torch.device
+) -> Taught:
+    """The lessons of a batch's windows, at the places of their tokens; 0 outside passages."""
+    start, end = (torch.zeros(len(windows), tokens) for _ in range(2))
+    for row, (window, lesson) in enumerate(zip(windows, lessons, strict=True)):
+        context = slice(window.first, window.first + len(window.offsets))
+        start[row, context] = torch.from_numpy(lesson.start.copy())
+        end[row, context] = torch.from_numpy(lesson.end.copy())
+    relevance = torch.tensor([lesson.relevance for lesson in lessons])
+    return Taught(start.to(device), end.to(device), relevance.to(device))
 
 
 def _stored(store: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -228,9 +228,9 @@ class CrossEncoderTask:
             taught = [] if self._teacher is None else self._taught(batch)
             if self._teacher is not None and taught:
                 part, rows = batch.part(taught)
-                lessons = self._teacher.lessons(part.windows)
+                lesson = self._teacher.taught(part.windows, start.shape[1], self.device)
                 spans, right = taught_losses(
-                    part, lessons, start[rows], end[rows], relevance[rows, 0], context[rows]
+                    lesson, part.rows, start[rows], end[rows], relevance[rows, 0], context[rows]
                 )
                 share = len(taught) / len(batch.rows)
                 found["taught_span"] = settings.span_weight * share * spans

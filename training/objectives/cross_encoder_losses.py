@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from encoders.device import sent
-from encoders.windows import Window
 from readers.default.pointer_generator import PointerDecoder
 from training.objectives.cross_encoder_batches import CrossEncoderBatch
-from training.teacher import Lesson
+from training.teacher import Taught
 
 NOWHERE = -1e9  # the score of a token that is no answer's
 
@@ -136,8 +135,8 @@ def _logsumexp(scores: torch.Tensor, owner: torch.Tensor, count: int) -> torch.T
 
 
 def taught_losses(
-    batch: CrossEncoderBatch,
-    lessons: Sequence[Lesson],
+    taught: Taught,
+    rows: Sequence[slice],
     start: torch.Tensor,
     end: torch.Tensor,
     relevance: torch.Tensor,
@@ -147,24 +146,11 @@ def taught_losses(
 
     Shapes as in ``span_loss`` and ``relevance_loss``.
     """
-    starts, ends, relevances = _lesson_scores(batch.windows, lessons, start)
-    own_start, own_end = (scores.float().masked_fill(~context, NOWHERE) for scores in (start, end))
-    spans = divergence(own_start, starts, batch.rows) + divergence(own_end, ends, batch.rows)
-    return spans, relevance_divergence(relevance, relevances, batch.rows)
-
-
-def _lesson_scores(
-    windows: Sequence[Window], lessons: Sequence[Lesson], like: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The teacher's start and end scores (windows, tokens), very low outside passages, and its relevance
-    (windows,); ``like`` has the shape and the device of the student's."""
-    start, end = (torch.full(like.shape, NOWHERE) for _ in range(2))
-    for row, (window, lesson) in enumerate(zip(windows, lessons, strict=True)):
-        context = slice(window.first, window.first + len(window.offsets))
-        start[row, context] = torch.from_numpy(lesson.start.copy())
-        end[row, context] = torch.from_numpy(lesson.end.copy())
-    relevance = torch.tensor([lesson.relevance for lesson in lessons])
-    return sent(start, like.device), sent(end, like.device), sent(relevance, like.device)
+    starts, ends, own_start, own_end = (
+        scores.float().masked_fill(~context, NOWHERE) for scores in (taught.start, taught.end, start, end)
+    )
+    spans = divergence(own_start, starts, rows) + divergence(own_end, ends, rows)
+    return spans, relevance_divergence(relevance, taught.relevance, rows)
 
 
 def generate_loss(
