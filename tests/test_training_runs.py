@@ -18,6 +18,7 @@ from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
 from readers import open_reader
 from readers.reading import Reading
+from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.export import load_start
@@ -134,6 +135,40 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(corpus: Corpus, kind: s
     log = [json.loads(line) for line in (tmp_path / "stopped" / "log.jsonl").read_text().splitlines()]
     assert len(log) == whole.task.chunks
     assert log[-1]["done"] == 1.0
+
+
+@pytest.mark.training
+def test_a_run_that_is_planned_by_time_ends_then_and_its_rates_with_it(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("training.trainer.time.monotonic", lambda: now[0])
+
+    def pass_time(done: int, total: int) -> None:
+        now[0] += 10  # until the next chunk is done
+
+    settings = replace(TINY, fairytales=30, rank=2, generate_weight=0.0)
+    trainer = Trainer(CrossEncoderTask(settings, corpus), tmp_path)
+    trainer.train(pass_time, validations=2, within=50)
+    # The first chunk is done at 0, the second at 10, by which the rest is planned.
+    assert trainer.chunk == trainer.chunks == 6 < trainer.task.chunks
+    [rate] = {group["lr"] for group in trainer._optimizer.param_groups}
+    assert rate == pytest.approx(settings.rate * (1 - 5.5 / 6) / 0.95)
+    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    assert ["validation" in line for line in log] == [False, False, True, False, False, True]
+    assert log[-1]["done"] == 1.0
+    again = Trainer(CrossEncoderTask(settings, corpus), tmp_path)
+    assert again.resume()
+    again.train(validations=0, within=50)
+    assert again.chunk == 6  # it was at its end
+
+
+@pytest.mark.training
+def test_the_card_of_a_run_that_is_planned_by_time_tells_how_much_it_saw(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["train", "rerank", "--data", str(data), "--out", str(out), "--rank", "2"]
+    assert run([*arguments, "--fairytales", "99", "--within", "0"]) == 0
+    assert '"examples": 512, ' in (out / "span.md").read_text("utf-8")
 
 
 def test_a_folder_that_holds_another_run_is_not_gone_on_with(corpus: Corpus, tmp_path: Path) -> None:

@@ -53,10 +53,13 @@ class Invocation:
         require_extra()
         return load_official_corpus(self.data, stories)
 
-    def train(self, task: Trainable, validations: int = 4, workers: int = 0) -> Trainer[Trainable]:
+    def train(
+        self, task: Trainable, validations: int = 4, workers: int = 0, within: float | None = None
+    ) -> Trainer[Trainable]:
         """Train to the end, ``workers`` processes making its batches, and draw the curve.
 
-        Raises RunExists for a folder with another run, and Paused where the time is up.
+        With ``within`` the end is after so many minutes of training. Raises RunExists for a folder with
+        another run, and Paused where the time is up.
         """
         trainer = Trainer(task, self.out, workers)
         if self.resume:
@@ -67,7 +70,10 @@ class Invocation:
             )
         with ProgressBars() as tell:
             trainer.train(
-                lambda done, total: tell("training", done, total), validations=validations, until=self.until
+                lambda done, total: tell("training", done, total),
+                validations=validations,
+                until=self.until,
+                within=None if within is None else 60 * within,
             )
         plot_training(self.out / "log.jsonl", self.out / "curve.png")
         return trainer

@@ -123,6 +123,7 @@ class Trainer(Generic[Trainable]):
         self.task, self.out = task, out
         self._workers = workers
         self.chunk = 0
+        self.chunks = task.chunks  # as planned
         self.seconds = 0.0
         self.scores: dict[str, float] = {}
         groups = [(list(parameters), rate) for parameters, rate in task.groups()]
@@ -145,16 +146,22 @@ class Trainer(Generic[Trainable]):
         save_every_s: float = 240,
         validations: int = 4,
         until: float | None = None,
+        within: float | None = None,
     ) -> None:
         """Train to the end; ``on_progress`` gets chunks done and all chunks.
 
         The held-out scores are taken ``validations`` times, the last time at the end. Raises Paused after the
-        chunk in which the time ``until`` passes, as ``time.monotonic`` tells it.
+        chunk in which the time ``until`` passes, as ``time.monotonic`` tells it. With ``within``, seconds of
+        training in all, the run is planned anew after every chunk, so that it ends then: learning rates fall
+        with the time that is left.
         """
         self.out.mkdir(parents=True, exist_ok=True)
         began, saved = time.monotonic() - self.seconds, time.monotonic()
-        stops = {-(-self.task.chunks * n // validations) for n in range(1, validations + 1)}
-        left = range(self.chunk, self.task.chunks)
+        if within is None:
+            self.chunks = self.task.chunks
+        validated = self.chunk * validations // max(1, self.chunks)
+        left = range(self.chunk, self.task.chunks if self.chunk < self.chunks else self.chunk)
+        timed = None  # where the clock is read first: before, batches are waited for
         for batches in prefetched(self.task.batches, left, self._workers):
             # What is dropped depends on the chunk alone: a run that goes on drops what it would have.
             torch.manual_seed(self.task.settings["seed"] + 1_000 * self.chunk)
@@ -162,25 +169,40 @@ class Trainer(Generic[Trainable]):
                 self._step(batch)
             self._smooth()
             self.chunk += 1
-            if self.chunk in stops:
+            self.seconds = time.monotonic() - began
+            if within is not None:
+                timed = timed or (self.chunk, self.seconds)
+                self._plan(within, *timed)
+            due = self.chunk * validations // self.chunks
+            if due > validated:
                 self.scores = dict(self.task.validate())
                 self._shrink_rates()
                 self._keep_best()
             self.seconds = time.monotonic() - began
-            self._log(with_scores=self.chunk in stops)
+            self._log(with_scores=due > validated)
+            validated = max(due, validated)
             if on_progress is not None:
-                on_progress(self.chunk, self.task.chunks)
-            paused = until is not None and time.monotonic() >= until and self.chunk < self.task.chunks
+                on_progress(self.chunk, self.chunks)
+            paused = until is not None and time.monotonic() >= until and self.chunk < self.chunks
             if paused or time.monotonic() - saved > save_every_s:
                 self.save()
                 saved = time.monotonic()
             if paused:
                 raise Paused(f"{self.out} is not finished; go on with --resume")
+            if self.chunk >= self.chunks:
+                break
         self.save()
+
+    def _plan(self, within: float, chunk: int, seconds: float) -> None:
+        """Plan as many chunks as can be done by then, by what those since ``chunk`` took, at ``seconds``."""
+        done, taken = self.chunk - chunk, self.seconds - seconds
+        if done and taken:
+            left = max(0, round((within - self.seconds) * done / taken))
+            self.chunks = min(self.task.chunks, self.chunk + left)
 
     def _step(self, batch: object) -> None:
         how = self.task.optimisation
-        done = min(1.0, (self.chunk + 0.5) / self.task.chunks)
+        done = min(1.0, (self.chunk + 0.5) / self.chunks)
         share = min(done / WARMUP, (1 - done) / (1 - WARMUP)) if how.shrink is None else 1 / self._shrunk
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * share
@@ -206,7 +228,7 @@ class Trainer(Generic[Trainable]):
 
     def _log(self, with_scores: bool) -> None:
         entry: dict[str, object] = {
-            "done": round(self.chunk / self.task.chunks, 6),
+            "done": round(self.chunk / self.chunks, 6),
             "losses": {name: round(loss, 5) for name, loss in self._running.items()},
             "seconds": round(self.seconds),
         }
@@ -225,7 +247,7 @@ class Trainer(Generic[Trainable]):
         for name in self.task.chosen_by:
             if self.scores.get(name, -1.0) > self._best.get(name, -1.0):
                 self._best[name] = self.scores[name]
-                info = {"scores": json.dumps(self.scores), "done": str(self.chunk / self.task.chunks)}
+                info = {"scores": json.dumps(self.scores), "done": str(self.chunk / self.chunks)}
                 self._write(self._parameters_now(), self._best_at(name), info)
 
     def use_best(self, name: str) -> float:
@@ -265,6 +287,7 @@ class Trainer(Generic[Trainable]):
                 state[f"optimizer.{number}.{key}"] = value.cpu()
         info = {
             "chunk": str(self.chunk),
+            "chunks": str(self.chunks),
             "seconds": str(self.seconds),
             "running": json.dumps(self._running),
             "scores": json.dumps(self.scores),
@@ -301,6 +324,7 @@ class Trainer(Generic[Trainable]):
                     for key, tensor in entries.items()
                 }
         self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
+        self.chunks = int(info.get("chunks", self.task.chunks))
         self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
         self._best = json.loads(info.get("best", "{}"))
         self._shrunk = float(info.get("shrunk", "1"))

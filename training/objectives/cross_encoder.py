@@ -41,7 +41,7 @@ from training.objectives.cross_encoder_batches import (
 )
 from training.objectives.cross_encoder_losses import generate_loss, relevance_loss, span_loss, taught_losses
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
-from training.objectives.options import Start
+from training.objectives.options import Start, Within
 from training.prefetching import spare_processes
 from training.rewording import Rewording
 from training.searched_books import SearchedBooks, Tell
@@ -335,6 +335,7 @@ def train(
     start: Start = None,
     cloze: Cloze = None,
     teacher: Teach = None,
+    within: Within = None,
 ) -> Trained:
     """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
     for option in ("unlabelled", "reworded"):
@@ -367,7 +368,10 @@ def train(
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
     with ProgressBars() as tell:
         task = CrossEncoderTask(settings, corpus, began.encoder, began.decoder, taught_by, tell)
-    return export(run.train(task, validations=4, workers=spare_processes(task.device)), run.command, start)
+    trainer = run.train(task, workers=spare_processes(task.device), within=within)
+    if trainer.chunk < task.chunks:
+        task.settings = {**task.settings, "examples": trainer.chunk * settings.chunk}
+    return export(trainer, run.command, start)
 
 
 def export(trainer: Trainer[CrossEncoderTask], command: str, start: Path | None = None) -> Trained:

@@ -11,6 +11,14 @@ Start = Annotated[
     Path | None,
     typer.Option(exists=True, file_okay=False, help="The folder of a run whose weights to begin with."),
 ]
+Within = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Plan the run by time: it ends after so many minutes of training, where its questions last, and "
+        "its learning rates fall with the time that is left.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="For order, negatives and what begins at random.")]
 Rank = Annotated[int, typer.Option(min=0, help="Train adapters of this rank (LoRA); 0 trains the layers.")]
 # Of networks from nothing; None is what the system's paper has.
