@@ -78,7 +78,7 @@ class Runtime:
     @property
     def multiple(self) -> int:
         """To what multiple of tokens batches are padded: OpenVINO prepares for every length that is new, and
-        a card has no fused attention beside a mask for others."""
+        a card multiplies eights faster."""
         return 8 if self.name == OPENVINO or self.device != "cpu" else 1
 
     def given(self, ranges: Ranges | None) -> Runtime:
