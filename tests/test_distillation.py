@@ -35,6 +35,7 @@ from training.teacher import STORE, Teacher
 from training.trainer import Trainer
 
 QUESTION = "What was the goose called?"
+ASKED = [(QUESTION, folktales.GOOSE[:2]), ("Who?", ["Osk slept by the Zürich road; it cost 3€."])]
 SETTINGS = CrossEncoderSettings(fairytales=4, chunk=7, batch_tokens=800, rate=3e-4, generate_weight=0.0)
 
 
@@ -96,12 +97,11 @@ def test_a_teacher_says_of_a_students_window_what_it_says_of_the_question_and_th
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder = request.getfixturevalue(name)
-    asked = [(QUESTION, folktales.GOOSE[:2]), ("Who?", ["Osk slept by the Zürich road; it cost 3€."])]
-    windows = [window for found in Windower(load_tokenizer(MINILM))(asked) for window in found]
+    windows = [window for found in Windower(load_tokenizer(MINILM))(ASKED) for window in found]
     lessons = Teacher(folder, MINILM, tmp_path).lessons(windows)
     read = [
         window
-        for passages in load_crossencoder(str(folder)).encode(asked)
+        for passages in load_crossencoder(str(folder)).encode(ASKED)
         for passage in passages
         for window in passage.windows
     ]
@@ -118,8 +118,7 @@ def test_a_teacher_that_keeps_nothing_says_the_same_at_the_same_places(
 ) -> None:
     monkeypatch.setenv("STORYQA_RUNTIME", "torch")
     folder = request.getfixturevalue(name)
-    asked = [(QUESTION, folktales.GOOSE[:2]), ("Who?", ["Osk slept by the Zürich road; it cost 3€."])]
-    windows = [window for found in Windower(load_tokenizer(MINILM))(asked) for window in found]
+    windows = [window for found in Windower(load_tokenizer(MINILM))(ASKED) for window in found]
     tokens, device = max(len(window.ids) for window in windows) + 3, torch.device("cpu")
     kept, new = (Teacher(folder, MINILM, at).taught(windows, tokens, device) for at in (tmp_path, None))
     context = context_mask(windows, torch.zeros(len(windows), tokens))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from encoders.adapters import file_hash
 from encoders.backbone import Backbone, load_tokenizer
-from encoders.cross_encoder import WEIGHTS, EncodedWindow, load_crossencoder
+from encoders.cross_encoder import WEIGHTS, load_crossencoder
+from encoders.device import sent
 from encoders.errors import ModelError
 from encoders.vocabularies import translation
 from encoders.windows import Window
@@ -56,7 +57,7 @@ class Teacher:
 
     def __init__(self, weights: Path, student: Backbone, kept: Path | None) -> None:
         """``weights`` is the folder of a run; ``kept`` the folder for what the teacher says, or None where to
-        read again is cheaper, as on a card."""
+        read again is cheaper, as on a card; it runs in torch then."""
         path = weights / WEIGHTS
         if not path.is_file():
             raise ModelError(f"{path} is missing; wanted the folder of a run of: storyqa train large")
@@ -77,8 +78,8 @@ class Teacher:
         if self._store is not None:
             return _placed(windows, self.lessons(windows), tokens, device)
         own = [self._translated(window) for window in windows]
-        with torch.autocast(device.type, enabled=False):
-            scores = self._encoder.score(own).to(device).clone()  # of inference mode; what trains reads it
+        with self._own_numbers():
+            scores = self._encoder.score(own).clone()  # of inference mode; what trains reads it
         # The same passages, behind other special tokens.
         places = torch.arange(tokens, device=device) + own[0].first - windows[0].first
         start, end, _ = scores[:, places.clamp(0, scores.shape[1] - 1)].unbind(-1)
@@ -92,17 +93,17 @@ class Teacher:
             store.execute("create table if not exists lessons (window blob primary key, scores blob)")
             known = dict(_stored(store, keys))
             new = {key: window for key, window in zip(keys, windows, strict=True) if key not in known}
-            read = self._read(list(new.values()))
+            with self._own_numbers():
+                read = self._encoder.read_windows([self._translated(window) for window in new.values()])
             for key, one in zip(new, read, strict=True):
                 scores = np.concatenate([one.start, one.end, [one.relevance]])
                 known[key] = scores.astype(np.float16).tobytes()
             store.executemany("insert into lessons values (?, ?)", [(key, known[key]) for key in new])
         return [_lesson(known[key]) for key in keys]
 
-    def _read(self, windows: Sequence[Window]) -> list[EncodedWindow]:
-        """What its encoder says, in the numbers in which it answers, whatever the student learns in."""
-        with torch.autocast(self._encoder.runtime.device, enabled=False):
-            return self._encoder.read_windows([self._translated(window) for window in windows])
+    def _own_numbers(self) -> torch.autocast:
+        """Its encoder reads in the numbers in which it answers, whatever the student learns in."""
+        return torch.autocast(self._encoder.runtime.device, enabled=False)
 
     def _key(self, window: Window) -> bytes:
         ids = np.array(window.ids, dtype=np.int32).tobytes()
@@ -145,7 +146,7 @@ def _placed(
         start[row, context] = torch.from_numpy(lesson.start.copy())
         end[row, context] = torch.from_numpy(lesson.end.copy())
     relevance = torch.tensor([lesson.relevance for lesson in lessons])
-    return Taught(start.to(device), end.to(device), relevance.to(device))
+    return Taught(sent(start, device), sent(end, device), sent(relevance, device))
 
 
 def _stored(store: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -160,7 +160,7 @@ class Trainer(Generic[Trainable]):
         if within is None:
             self.chunks = self.task.chunks
         validated = self.chunk * validations // max(1, self.chunks)
-        left = range(self.chunk, self.task.chunks if self.chunk < self.chunks else self.chunk)
+        left = range(self.chunk, self.task.chunks) if self.chunk < self.chunks else ()
         timed = None  # where the clock is read first: before, batches are waited for
         for batches in prefetched(self.task.batches, left, self._workers):
             # What is dropped depends on the chunk alone: a run that goes on drops what it would have.
@@ -169,18 +169,19 @@ class Trainer(Generic[Trainable]):
                 self._step(batch)
             self._smooth()
             self.chunk += 1
-            self.seconds = time.monotonic() - began
             if within is not None:
+                self.seconds = time.monotonic() - began
                 timed = timed or (self.chunk, self.seconds)
                 self._plan(within, *timed)
             due = self.chunk * validations // self.chunks
-            if due > validated:
+            scored = due > validated
+            if scored:
+                validated = due
                 self.scores = dict(self.task.validate())
                 self._shrink_rates()
                 self._keep_best()
             self.seconds = time.monotonic() - began
-            self._log(with_scores=due > validated)
-            validated = max(due, validated)
+            self._log(with_scores=scored)
             if on_progress is not None:
                 on_progress(self.chunk, self.chunks)
             paused = until is not None and time.monotonic() >= until and self.chunk < self.chunks

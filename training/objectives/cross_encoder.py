@@ -19,6 +19,7 @@ from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate, load_crossencoder
 from encoders.device import pick_device
 from encoders.errors import ModelError
+from encoders.runtime import TORCH, pick_runtime
 from encoders.windows import Windower
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from readers.default.decoder_weights import decoder_tensors, shipped_decoder, word_ids
@@ -95,6 +96,7 @@ class CrossEncoderTask:
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
         self.device = pick_device()
+        self._multiple = pick_runtime(TORCH).multiple
         torch.manual_seed(settings.seed)
         self.base = BACKBONES[settings.backbone]
         begun = _begun(self.base, start)
@@ -208,8 +210,7 @@ class CrossEncoderTask:
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         settings = self._settings
-        multiple = 1 if self.device.type == "cpu" else 8
-        inputs = collate(batch.windows, self.base.pad, self.base.typed, multiple).to(self.device)
+        inputs = collate(batch.windows, self.base.pad, self.base.typed, self._multiple).to(self.device)
         if settings.frozen:
             hidden = self._frozen_states(batch.windows)
         else:
@@ -363,7 +364,7 @@ def train(
         if BACKBONES[settings.backbone].width == MINILM.width:
             raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
         began = replace(began, decoder=load_weights(shipped_decoder()))
-    kept = run.out if pick_device().type == "cpu" else None
+    kept = run.out if pick_runtime().device == "cpu" else None
     taught_by = None if teacher is None else Teacher(teacher, BACKBONES[settings.backbone], kept)
     settings = replace(settings, start=began.sha256, teacher=taught_by.sha256 if taught_by else None)
     with ProgressBars() as tell:
