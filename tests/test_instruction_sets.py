@@ -11,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import folktales
 import numpy as np
 import pytest
 import torch
@@ -23,6 +24,10 @@ from encoders.cross_encoder import LONGEST, WEIGHTS, load_crossencoder
 from encoders.device import WITHOUT_BF16, pick_dtype
 from encoders.runtime import TORCH, VARIABLE
 from encoders.windows import Windower
+from training.corpora.corpus import Corpus
+from training.corpora.loading import load_corpus
+from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask
+from training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.processes
@@ -100,7 +105,17 @@ def save(path: str) -> None:
         arrays[f"start{number}"], arrays[f"end{number}"] = window.start, window.end
         arrays[f"relevance{number}"] = np.array([window.relevance], np.float32)
     arrays["dtype"] = np.array(str(pick_dtype(torch.device("cpu"))))
+    arrays["trained"] = np.array(train_retriever(Path(path).with_suffix("")))
     np.savez(path, **arrays)  # type: ignore[arg-type]  # its own keywords are none of ours
+
+
+def train_retriever(folder: Path) -> float:
+    """MRR of the retriever's encoder on two tales that it has learnt from for a step."""
+    stories = load_corpus([folktales.write_fairytaleqa(folder, "train")]).train
+    task = BiEncoderTask(BiEncoderSettings(passes=1, chunk=1), Corpus(stories, stories))
+    trainer = Trainer(task, folder)
+    trainer.train(validations=1)
+    return trainer.scores["dense_1.0_mrr"]
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +194,13 @@ def test_readings_are_those_of_floating_point(saved: dict[str, dict[str, NDArray
             assert np.abs(ours - theirs).max() < within
             assert ours.argmax() == theirs.argmax()
         assert abs(saved[name][f"relevance{number}"][0] - scores[0, 2]) < within
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_retriever_is_trained_and_scored_in_what_the_processor_has(
+    saved: dict[str, dict[str, NDArray[Any]]], name: str
+) -> None:
+    assert saved[name]["trained"] > 0.9
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -8,9 +8,9 @@ import torch
 
 from encoders.backbone import Backbone
 from encoders.cross_encoder import collate
-from encoders.device import pick_dtype
 from encoders.transformer import Transformer
 from encoders.windows import Window
+from training.trainer import autocast
 
 KEPT = 10_000_000  # windows times width: some 6 GB of states
 
@@ -30,8 +30,7 @@ class FrozenStates:
         new = {key: window for key, window in zip(keys, windows, strict=True) if key not in found}
         if new:
             inputs = collate(list(new.values()), self._base.pad, self._base.typed).to(self._device)
-            dtype = pick_dtype(self._device)
-            with torch.autocast(self._device.type, dtype, enabled=dtype != torch.float32):
+            with autocast(self._device):
                 states = self._model(**inputs.named).last_hidden_state
             for key, row in zip(new, states, strict=True):
                 found[key] = row[: len(key)].half()

@@ -49,6 +49,13 @@ class Optimisation:
 ADAMW = Optimisation()
 
 
+def autocast(device: torch.device) -> torch.autocast:
+    """What a model is trained in, and has to be asked in meanwhile: layers that are not trained may be in
+    ``pick_dtype``'s numbers, beside parameters in fp32."""
+    dtype = pick_dtype(device)
+    return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+
+
 class RunExists(StoryQAError):
     """An output folder that holds another run."""
 
@@ -207,9 +214,7 @@ class Trainer(Generic[Trainable]):
         share = min(done / WARMUP, (1 - done) / (1 - WARMUP)) if how.shrink is None else 1 / self._shrunk
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * share
-        device = self.task.device
-        dtype = pick_dtype(device)
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        with autocast(self.task.device):
             losses = self.task.losses(batch)
         self._optimizer.zero_grad()
         torch.autograd.backward(torch.stack(list(losses.values())).sum())

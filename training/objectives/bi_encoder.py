@@ -33,7 +33,7 @@ from training.corpora.squad import ARTICLES
 from training.export import Provenance, Trained, save_weights, write_card
 from training.invocation import Invocation
 from training.objectives.options import Rank, Seed
-from training.trainer import ADAMW, Trainer
+from training.trainer import ADAMW, Trainer, autocast
 from training.validation import retrieval_scores
 
 ENCODED = 8192  # tokens in one pass of the encoder
@@ -155,7 +155,7 @@ class BiEncoderTask:
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         found = []
-        with torch.inference_mode():
+        with torch.inference_mode(), autocast(self.device):
             for first in range(0, len(texts), 256):
                 found.append(self._encode(texts[first : first + 256]).float().cpu().numpy())
         return np.concatenate(found)

@@ -31,7 +31,7 @@ from training.objectives.cross_encoder_batches import draw_questions
 from training.objectives.cross_encoder_settings import Articles, Examples, QuestionSettings, Rate, Stories
 from training.objectives.options import Start
 from training.prefetching import spare_processes
-from training.trainer import ADAMW, Trainer
+from training.trainer import ADAMW, Trainer, autocast
 from training.unanswerable import Unanswerable
 from training.validation import writing_scores
 
@@ -203,10 +203,9 @@ class WriterTask:
 
     def validate(self) -> dict[str, float]:
         """See ``Task.validate``."""
-        dtype = pick_dtype(self.device)
         reader = WriteReader(self.adapted.model, self._tokenizer, longest=self._settings.longest)
         with (
-            torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32),
+            autocast(self.device),
             # Compiled once more for each of the forms that writing has, training would run out of such.
             torch.compiler.set_stance("force_eager"),
         ):
