@@ -26,6 +26,7 @@ from answering.finding import Found, Searched, Stopwatch, find, searched
 from answering.follow_ups import understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
+from answering.plainly import put_plainly
 from answering.scope import is_one_book
 from answering.spoilers import LEAKED, guard_of, guarded
 from answering.trust import Thresholds, doubt, doubted, refusal
@@ -209,6 +210,7 @@ class BookQA:
         if not ask.conversation or find_blank(ask.question):
             return ask
         scope = self._scope(ask)
+        ask = put_plainly(ask, scope)
         text = scope.readable.read_so_far() if isinstance(scope, OneBook) else ""
         if spec_of(ask.reader).language_model:
             rewrite = cast(LanguageModel, self._reader(ask.reader)).rewrite
@@ -232,7 +234,7 @@ class BookQA:
         all_hits: bool = False,
         summaries: bool = False,
     ) -> list[Found]:
-        """The passages for each question; questions to one book are searched in one call.
+        """The passages for each question, put plainly; questions to one book are searched in one call.
 
         What a second phase of searching reads is read for all books in one call. ``stopwatch`` times the
         step ``search`` and the second phases. ``all_hits`` puts every passage of the book in order, not
@@ -243,6 +245,7 @@ class BookQA:
         opened: dict[str, OpenBook] = {}
         asks = [replace(ask, retriever=retriever_for(ask.retriever)) for ask in asks]
         scopes = [self._scope(ask, opened) for ask in asks]
+        asks = [put_plainly(ask, scope) for ask, scope in zip(asks, scopes, strict=True)]
         return find(asks, scopes, stopwatch or Stopwatch(), all_hits=all_hits, summaries=summaries)
 
     def read(self, found: Sequence[Found], on_words: Sequence[OnWords | None] = ()) -> list[list[Answer]]:

@@ -59,10 +59,12 @@ def refusal(ask: Ask) -> str | None:
 def doubt(ask: Ask, book: Readable) -> str | None:
     """What in the question speaks against an answer from the book: what it never mentions.
 
-    That is names, or else half of the other words. Of the book what stands before its limit.
+    That is names, those of its title and author aside, or else half of the other words. Of the book what
+    stands before its limit.
     """
     text = book.read_so_far()
     names = [name for name in names_in(ask.question) if not blanks(name)]
+    names = unmentioned(names, f"{book.index.title}\n{book.index.manifest.author or ''}")
     missing = unmentioned(names, text) if text else []
     if not missing and len(text) >= LONG and not find_blank(ask.question):
         missing = strange_words(ask.question, text)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 _WORD = re.compile(r"\w+(?:['\u2019.,]\w+)*")
+_UNMARKED = re.compile(r"\w[\s\"'\u2019\u201d)\]]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ class Window:
 
 
 class Windower:
-    """Cuts passages into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens."""
+    """Cuts passages into windows of at most ``longest`` tokens; neighbours share ``overlap`` tokens.
+
+    A question that ends in a word is read with a question mark (``marked``).
+    """
 
     def __init__(self, tokenizer: Tokenizer, longest: int = 384, overlap: int = 64) -> None:
         if not 0 < overlap < longest // 2:
@@ -56,7 +60,7 @@ class Windower:
 
     def __call__(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[Window]]:
         """The windows of each question and its passages, in their order; blank passages have none."""
-        questions = [self._cut(question) for question, _ in asked]
+        questions = [self._cut(marked(question)) for question, _ in asked]
         places = [
             (r, p)
             for r, (_, passages) in enumerate(asked)
@@ -100,6 +104,14 @@ class Windower:
         if len(encoding.ids) <= self._longest_question:
             return question
         return question[: encoding.offsets[self._longest_question][0]]
+
+
+def marked(question: str) -> str:
+    """The question with a mark at its end, where it ends in a word.
+
+    Nearly all that models learn from have one; without it, as people type, they are read worse.
+    """
+    return f"{question.rstrip()}?" if _UNMARKED.search(question) else question
 
 
 @lru_cache(512)  # several questions are asked about the same passages

@@ -245,7 +245,8 @@ class AnswerResponse(BaseModel):
     )
     timings_ms: dict[str, float] = Field(description="Of the whole batch that the question was answered in.")
     rewritten: str | None = Field(
-        default=None, description="The question as it was answered, where the conversation has changed it."
+        default=None,
+        description="The question as it was answered, where it was put plainly or follows others.",
     )
 
     @classmethod

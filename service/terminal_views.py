@@ -24,12 +24,15 @@ _ABOVE = {
 
 
 def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool = False) -> Panel:
-    """A question, its answer, the sentence it stands in and where that is.
+    """A question, as it was answered where that is otherwise, its answer, its sentence and where that is.
 
     ``plain`` marks the answer in its sentence with asterisks, for output without colours. ``titled`` names
     the book of each place.
     """
-    lines = [Text(_one_line(question), style="bold"), Text()]
+    lines = [Text(_one_line(question), style="bold")]
+    if cited.rewritten:
+        lines.append(Text(f"asked as: {_one_line(cited.rewritten)}", style="dim"))
+    lines.append(Text())
     if cited.text and cited.verdict in _ABOVE:
         lines.append(Text(_ABOVE[cited.verdict], style="yellow"))
     lines.append(_answer_line(cited.text, cited.confidence))

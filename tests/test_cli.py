@@ -82,6 +82,13 @@ def test_ask_shows_people_the_answer_in_its_sentence_and_where_it_stands(storyqa
     assert "confidence 0." in line
 
 
+def test_ask_says_what_was_asked_where_that_is_otherwise_than_it_was_put(storyqa: Run) -> None:
+    book, question = shelf.QUESTIONS[2]
+    assert "asked as:" not in storyqa("ask", book, question, *QUICK)
+    shown = storyqa("ask", book, f"Can you tell me {question[0].lower()}{question[1:]}", *QUICK)
+    assert f"asked as: {question}" in shown
+
+
 def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     guess = "The passages read may not answer this; the best guess is:"
     asked = ("ask", *shelf.QUESTIONS[2], *QUICK)

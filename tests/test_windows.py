@@ -36,6 +36,23 @@ def test_a_blank_passage_has_no_window_and_the_others_keep_their_numbers() -> No
     assert [window.passage for window in windows] == [0, 2]
 
 
+@pytest.mark.parametrize("end", ["", " ", '"', "\u201d ", ")"])
+def test_a_question_without_its_mark_is_read_with_one(end: str) -> None:
+    asked = QUESTION.rstrip("?") + end
+    windows = Windower(load_tokenizer())([(question, (WORDS,)) for question in (asked, asked.rstrip() + "?")])
+    assert windows[0] == windows[1]
+    assert windows[0][0].offsets[0][0] == 0
+
+
+@pytest.mark.parametrize(
+    "asked", [QUESTION, 'Who sang "Whose bell?"', "Describe the church.", "Who rang!", "?", ""]
+)
+def test_a_question_that_ends_in_a_mark_is_read_as_it_stands(asked: str) -> None:
+    tokenizer = load_tokenizer()
+    [[window]] = Windower(tokenizer)([(asked, (WORDS,))])
+    assert window.ids[1 : window.first - 1] == tokenizer.encode(asked, add_special_tokens=False).ids
+
+
 def test_a_question_that_would_leave_no_room_is_cut() -> None:
     [windows] = Windower(load_tokenizer(), 48, 8)([(WORDS * 9, (WORDS * 9,))])
     assert all(len(window.ids) <= 48 and len(window.offsets) > 8 for window in windows)

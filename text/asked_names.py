@@ -1,18 +1,24 @@
-"""The names in a question, and those of them that a text never mentions."""
+"""The names in a question: those that a text never mentions, and those that it spells otherwise."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from text.name_signs import POSSESSIVE
 from text.question_kinds import opens_question
 from text.tokens import tokens
 
 _WORD = re.compile(r"\w[\w'’-]*\w|\w")
+_PART = re.compile(r"\w+")
 NEAR = 0.8  # of the letters of a name that is misspelt: Heathclif, Katherine for Catherine
+NEARER = 0.85  # of those of a word in lower case
 SHORTEST_MISSPELT = 5
+MOST_MISSPELT = 5
 _TITLES = frozenset(
     {"mr", "mrs", "ms", "miss", "dr", "doctor", "captain", "lord", "lady", "sir", "king", "queen", "prince"}
     | {"princess", "uncle", "aunt", "saint", "st", "old", "mother", "father", "i", "god", "professor"}
@@ -42,27 +48,91 @@ def _first_is_name(question: str, key: str, end: int) -> bool:
 
 
 def unmentioned(names: list[str], text: str) -> list[str]:
-    """The names of which the text has nothing: not in any case, in parts, or nearly so spelled."""
-    spelled: set[str] = set()
-    missing = []
-    for name in names:
-        parts = [part for part in re.split(r"[-'’]", name) if len(part) > 1] or [name]
-        if any(_mentions(text, part) for part in parts):
-            continue
-        spelled = spelled or set(_capitalised(text))
-        near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=NEAR)
-        if not near or len(name) < SHORTEST_MISSPELT:
-            missing.append(name)
-    return missing
+    """The names of which the text has nothing: not in any case, in parts, or nearly so spelled.
+
+    How the text may spell them is looked for of the first ``MOST_MISSPELT``, which takes longest.
+    """
+    lacking = [name for name in names if not _mentions_part(text, name)]
+    spelled = [
+        name for name in lacking[:MOST_MISSPELT] if _nearest(name, _vocabulary(text).capitalised, NEAR)
+    ]
+    return [name for name in lacking if name not in spelled]
+
+
+def respelled(question: str, text: str) -> str:
+    """The question with the names that it misspells as the text spells them.
+
+    That is names of which the text has nothing, but one that is nearly so spelled; in a question without
+    capitals any word may be one, and has to be nearer. Of one question the first ``MOST_MISSPELT`` are.
+    """
+    names, near = names_in(question), NEAR
+    if not names and question[1:].islower():
+        names, near = [question[token.start : token.end] for token in tokens(question)], NEARER
+    long = [name for name in dict.fromkeys(names) if len(name) >= SHORTEST_MISSPELT and name.isalpha()]
+    for name in [one for one in long if not _mentions(text, one)][:MOST_MISSPELT]:
+        spelled = _vocabulary(text).names
+        nearest = _nearest(name, spelled, near)
+        if nearest is not None and not _mentions(question, nearest):  # "Whom does mary marry?"
+            question = re.sub(rf"(?<!\w){name}(?!\w)", spelled[nearest], question)
+    return question
+
+
+def _nearest(name: str, spelled: Collection[str], near: float) -> str | None:
+    """The one of the words in lower case that is nearest to a name, where one is near and the name long."""
+    if len(name) < SHORTEST_MISSPELT:
+        return None
+    return next(iter(difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=near)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The words of a text in lower case: ``words`` all, ``capitalised`` those with a capital somewhere.
+
+    ``names`` are those that it has oftener with a capital than without, and how it spells them.
+    """
+
+    words: frozenset[str]
+    capitalised: frozenset[str]
+    names: Mapping[str, str]
+
+
+@lru_cache(4)  # several questions are asked of one book, and it takes a tenth of a second for a long one
+def _vocabulary(text: str) -> _Vocabulary:
+    counts = Counter(_WORD.findall(text))
+    capitals = [word for word, _ in counts.most_common() if word[0].isupper()]
+    # The last one of a key is kept, so the commonest has to come last.
+    spelled = {word.lower(): word for word in reversed(capitals) if not word.isupper()}
+    return _Vocabulary(
+        words=frozenset(part for word in counts for part in _PART.findall(word.lower())),
+        capitalised=frozenset(map(str.lower, capitals)),
+        names={lower: word for lower, word in spelled.items() if counts[word] > counts[lower]},
+    )
+
+
+def _mentions_part(text: str, name: str) -> bool:
+    """Whether the text mentions the name or a part of it, as a hyphen parts them."""
+    parts = [part for part in re.split(r"[-'’]", name) if len(part) > 1] or [name]
+    return any(_mentions(text, part) for part in parts)
 
 
 def _mentions(text: str, word: str) -> bool:
-    """Whether the text has the word, a plural of it or what it is a plural of."""
+    """Whether the text has the word, in any case, a plural of it or what it is a plural of."""
+    if _has_word(text, word):  # most are found so, soonest
+        return True
     stem = word.lower().removesuffix("s") if len(word) > 3 else word.lower()
-    return re.search(rf"(?<!\w){re.escape(stem)}(?:e?s)?(?!\w)", text, re.IGNORECASE) is not None
+    return not _vocabulary(text).words.isdisjoint({stem, f"{stem}s", f"{stem}es"})
 
 
-def _capitalised(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        if match[0][0].isupper():
-            yield match[0].lower()
+def _has_word(text: str, word: str) -> bool:
+    """Whether the text has the word just so."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not _is_within_word(text[at - 1 : at]) and not _is_within_word(text[end : end + 1]):
+            return True
+        at = text.find(word, at + 1)
+    return False
+
+
+def _is_within_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from text.plain_questions import plain_question
 from text.tokens import Token, tokens
 
 
@@ -72,7 +73,8 @@ OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "ok
 
 
 def question_kind(question: str) -> Kind:
-    """The kind of a question, by its first word that tells one."""
+    """The kind of a question, by its first word that tells one; what it is put politely with tells none."""
+    question = plain_question(question)
     if _SUMMARIES.search(question):
         return Kind.SUMMARISE
     if _DESCRIPTIONS.fullmatch(question.strip(" ?!.")):
