@@ -13,7 +13,9 @@ _SOMEBODY = r"(?:you|anyone|anybody|someone|somebody)"
 _WORK = r"(?:book|novel|novella|story|tale|play|text|narrative)"
 _FRAMES = (
     r"(?:hi|hello|hey|hiya|good\s+(?:morning|afternoon|evening))(?:\s+there)?",
-    r"(?:so|well|ok|okay|um|uh|please|quick\s+question|question|just\s+curious|out\s+of\s+curiosity)",
+    r"(?:so|well|ok|okay|um|uh|hm+|please)",
+    r"(?:(?:just\s+a\s+)?quick\s+question|question|just\s+curious|out\s+of\s+curiosity)",
+    r"(?:great|cool|nice|perfect|thanks|thank\s+you|thx|i\s+see|got\s+it)\s*[,.!]",
     rf"(?:can|could|would|will)\s+{_SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
     r"(?:tell|remind|show|explain|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
     r"(?:tell|remind)\s+(?:me|us)(?:\s+(?:please|again))?",
@@ -81,7 +83,9 @@ def _opening(name: str) -> re.Pattern[str]:
     if name:
         by = r"(?:\s+by\s+[^,?]{2,40}(?=,))?"
         frames.append(rf"(?:in|from|according\s+to|throughout)\s+(?:(?:the|this)\s+{_WORK}\s+)?{name}{by}")
-    return re.compile(rf"\s*(?:(?:{'|'.join(frames)})(?:\s*[,:.!;?…-]+\s*|\s+))+(?={_ASKS})", re.I)
+    return re.compile(
+        rf"\s*(?:(?:{'|'.join(frames)})(?:\s*[,:.!;?…-]+\s*|\s+)(?:(?:and|but)\s+)?)+(?={_ASKS})", re.I
+    )
 
 
 @lru_cache(256)
