@@ -24,6 +24,7 @@ from answering.citing import (
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.finding import Found, Searched, Stopwatch, find, searched
 from answering.follow_ups import understood_alone
+from answering.of_itself import answer_of_itself
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
@@ -178,9 +179,13 @@ class BookQA:
         if on_found is not None:
             on_found(searched(found, stopwatch))
         guards = [guard_of(one) for one in found]
-        # What cannot be answered is not read.
-        refusals = [refusal(one.ask) or one.missing for one in found]
-        asked = [i for i, refused in enumerate(refusals) if refused is None]
+        # What cannot be answered is not read, nor for what the book says of itself.
+        told = [_of_itself(one) for one in found]
+        refusals = [
+            refusal(one.ask) or one.missing if said is None else said.note
+            for one, said in zip(found, told, strict=True)
+        ]
+        asked = [i for i, refused in enumerate(refusals) if refused is None and told[i] is None]
         answers: list[list[Answer]] = [[] for _ in found]
         hears = [guarded(on_words[i], guards[i]) for i in asked]
         for i, of_one in zip(asked, self.read([found[i] for i in asked], hears), strict=True):
@@ -194,7 +199,9 @@ class BookQA:
                 self.cite(one, of_one),
                 {id: doubt(one.ask, book) for id, book in one.books.items()} if of_one else {},
             )
-            for one, of_one in zip(found, answers, strict=True)
+            if said is None
+            else (said,) * bool(said.text)
+            for one, of_one, said in zip(found, answers, told, strict=True)
         ]
         stopwatch.end("cite")
         timings_ms = stopwatch.timings_ms()
@@ -321,6 +328,18 @@ class BookQA:
 
     def _reader(self, name: str) -> Reader:
         return configured_reader(name, self._settings)
+
+
+def _of_itself(found: Found) -> Candidate | None:
+    """What the one book that is asked says of itself, where that is what is asked for.
+
+    What it does not say a language model may find in its passages, and no other reader.
+    """
+    book = next(iter(found.books.values()), None)
+    if book is None or not is_one_book(found.ask.book_id):
+        return None
+    said = answer_of_itself(found.ask, book)
+    return None if said and not said.text and spec_of(found.ask.reader).language_model else said
 
 
 def _reader_of(ask: Ask) -> str:

@@ -153,6 +153,13 @@ def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int |
     )
 
 
+def passage_at(index: BookIndex, start: int, end: int) -> Passage:
+    """The passage that a place is in, or begins in; of what is left out of search, the place itself."""
+    passages = index.passages
+    last = bisect.bisect_right(passages, start, key=lambda one: one.start) - 1
+    return passages[last] if last >= 0 and start < passages[last].end else Passage(0, start, end)
+
+
 def chapter_at(chapters: Sequence[Chapter], at: int) -> str | None:
     """The title of the innermost chapter that holds the character ``at``."""
     last = bisect.bisect_right(chapters, at, key=lambda chapter: chapter.start)

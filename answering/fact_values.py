@@ -6,7 +6,6 @@ sentence that it rests on is about a marriage and about them.
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Literal
 
 from answering.ask import Ask
 from answering.book_qa import BookQA
-from answering.citing import CitedAnswer, Evidence, cite
+from answering.citing import CitedAnswer, Evidence, cite, passage_at
 from answering.fact_questions import FactQuestion, is_kind, is_trade
 from answering.main_characters import Cast, words_in
 from answering.quotes import story_text
@@ -199,10 +198,3 @@ def _is_near(wanted: re.Pattern[str], sentence: str, start: int, end: int) -> bo
         match.start() <= end + _BESIDE and match.end() >= start - _BESIDE
         for match in wanted.finditer(sentence)
     )
-
-
-def passage_at(index: BookIndex, start: int, end: int) -> Passage:
-    """The passage that a place is in, or begins in; of what is left out of search, the place itself."""
-    passages = index.passages
-    last = bisect.bisect_right(passages, start, key=lambda one: one.start) - 1
-    return passages[last] if last >= 0 and start < passages[last].end else Passage(0, start, end)

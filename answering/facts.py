@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from answering.ask import BadRequest, check_question
 from answering.book_qa import BookQA
-from answering.citing import Evidence, cite
+from answering.citing import cite, passage_at
 from answering.fact_questions import CHARACTER_PROPERTIES, FactQuestion, book_question, character_question
-from answering.fact_values import FactValue, Readers, Source, asked_values, passage_at
+from answering.fact_values import FactValue, Readers, Source, asked_values
 from answering.main_characters import Cast
-from answering.quotes import chapters_until, story_text
-from answering.title_page import Stated, TitlePage
+from answering.of_itself import AUTHOR, FIRST_PUBLISHED, GENRE, TITLE, OfItself
+from answering.quotes import story_text
 from indexing.characters import named
 from indexing.index import BookIndex
 from indexing.kept_rows import FORM, kept, read_rows
@@ -35,13 +35,11 @@ VERSION = 4  # of how facts are found: others are kept apart
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
 
-TITLE, AUTHOR, FIRST_PUBLISHED, GENRE = "title", "author", "first published", "genre"
 CHARACTERS, LOCATION = "main characters", "narrative location"
 BOOK_PROPERTIES = (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE, CHARACTERS, LOCATION)
 
 _OF_SOMEBODY = re.compile(rf"(?P<property>{'|'.join(CHARACTER_PROPERTIES)}) of (?P<of>\S.*)", re.I)
 _COUNTED = 0.9  # the confidence that a person named often is a main character
-_IN_FILE = 0.9  # the confidence of what a file states of itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ class _Teller:
 
     def __init__(self, index: BookIndex, limit: int, cache: Path) -> None:
         self._index, self._limit = index, limit
-        self._page = TitlePage(index.text(0, limit), chapters_until(index, limit))
+        self._of_itself = OfItself(index, limit)
         text = story_text(index, limit)
         self.cast = Cast(named(text, cache), len(text), index.title)
 
@@ -187,52 +185,27 @@ class _Teller:
         """The values of one of ``BOOK_PROPERTIES``; none of any other."""
         if not self._limit:
             return ()
-        if name == TITLE:
-            return self._stated(self._index.title, self._page.title())
-        if name == AUTHOR:
-            return self._stated(self._index.manifest.author, self._page.author())
-        if name == FIRST_PUBLISHED:
-            return self._stated(None, self._page.first_published())
-        if name == GENRE:
-            return self._stated(None, self._page.genre())
         if name == CHARACTERS:
             return tuple(
-                self._value(one.name, _COUNTED, *one.places[0], "names", one.aliases, len(one.places))
+                self._value(one.name, _COUNTED, *one.places[0], one.aliases, len(one.places))
                 for one in self.cast.main()
             )
         if name == LOCATION:
             return tuple(
-                self._value(one.name, share, *one.places[0], "names", one.aliases, len(one.places))
+                self._value(one.name, share, *one.places[0], one.aliases, len(one.places))
                 for one, share in self.cast.settings()
             )
-        return ()
-
-    def _stated(self, in_file: str | None, on_page: Stated | None) -> tuple[FactValue, ...]:
-        """What the file states, at its place where the first pages have it; else what they state."""
-        if in_file:
-            place = self._page.place_of(in_file)
-            if place is not None:
-                return (self._value(in_file, 1.0, *place, "title page"),)
-            if on_page is None or in_file != self._index.id:
-                return (FactValue(in_file, _IN_FILE, True, None, "file"),)
-        if on_page is None:
+        told = self._of_itself.told(name)
+        if told is None:
             return ()
-        return (self._value(on_page.value, on_page.confidence, on_page.start, on_page.end, "title page"),)
+        source: Source = "file" if told.evidence is None else "title page"
+        return (FactValue(told.text, told.confidence, True, told.evidence, source),)
 
     def _value(
-        self,
-        text: str,
-        confidence: float,
-        start: int,
-        end: int,
-        source: Source,
-        aliases: tuple[str, ...] = (),
-        mentions: int | None = None,
+        self, text: str, confidence: float, start: int, end: int, aliases: tuple[str, ...], mentions: int
     ) -> FactValue:
-        return FactValue(text, confidence, True, self._evidence(start, end), source, aliases, mentions)
-
-    def _evidence(self, start: int, end: int) -> Evidence:
-        return cite(self._index, passage_at(self._index, start, end), start, end, self._limit)
+        evidence = cite(self._index, passage_at(self._index, start, end), start, end, self._limit)
+        return FactValue(text, confidence, True, evidence, "names", aliases, mentions)
 
 
 @cache

@@ -20,7 +20,8 @@ from typing import Any
 from answering.book_qa import BookQA
 from answering.configuration import Configuration
 from answering.fact_values import FactValue
-from answering.facts import AUTHOR, BOOK_PROPERTIES, CHARACTERS, FIRST_PUBLISHED, LOCATION, FactFinder, Facts
+from answering.facts import BOOK_PROPERTIES, CHARACTERS, LOCATION, FactFinder, Facts
+from answering.of_itself import AUTHOR, FIRST_PUBLISHED
 from evaluation.benchmarks.files import DataError, read_rows
 from evaluation.benchmarks.narrativeqa import read_story
 from evaluation.run import Progress, index_books

@@ -109,6 +109,8 @@ def _of_the_book(question: str, name: str) -> str:
     for before, behind in (
         (rf"\b{_PARTS}\s+(?:of|in)\s+", ""),
         (r"\bwhat(?:['’]?s|\s+is|\s+was)\s+", r"(?=\s+about\b)"),
+        (r"\bwho\s+(?:wrote|authored)\s+", r"(?=[\s?.!]*\Z)"),
+        (r"\b(?:when|year)\s+was\s+", r"(?=\s+(?:first\s+)?published\b)"),
         (r"\bhow\s+(?:does|did)\s+", r"(?=\s+(?:all\s+)?(?:end|finish|begin|start)\b)"),
     ):
         question = re.sub(rf"(?P<before>{before}){name}{behind}", r"\g<before>the book", question, flags=re.I)
