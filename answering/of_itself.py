@@ -19,7 +19,8 @@ _IN_FILE = 0.9  # the confidence of what a file states of itself
 _WORK = r"(?:this|the|that) (?:book|novel|novella)"
 _THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
 _ASKED = {
-    AUTHOR: rf"who(?:['’]?s| is| was) the (?:author|writer)(?: of {_THIS})?|who (?:wrote|authored) {_THIS}"
+    AUTHOR: rf"who(?:['’]?s| is| was) the (?:author|writer) of {_THIS}|who(?:['’]?s| is) the author"
+    rf"|who (?:wrote|authored) {_THIS}"
     rf"|by whom (?:is|was) {_THIS}(?: written)?|who (?:is|was) {_THIS} (?:written )?by"
     rf"|what(?:['’]?s| is| was) the (?:author['’]?s name|name of the (?:author|writer))(?: of {_THIS})?",
     TITLE: rf"what(?:['’]?s| is) the (?:title|name) of {_THIS}|what(?:['’]?s| is) {_THIS} called"

@@ -87,7 +87,13 @@ def test_what_is_not_said_of_the_book_is_not_taken_from_its_story(
 
 
 @pytest.mark.parametrize(
-    "question", ["Who wrote the book of tides?", "What is the ferryman called?", "Who wrote a book?"]
+    "question",
+    [
+        "Who wrote the book of tides?",
+        "What is the ferryman called?",
+        "Who wrote a book?",
+        "Who was the writer?",
+    ],
 )
 def test_what_is_asked_of_the_story_the_story_answers(qa: BookQA, question: str) -> None:
     cited = answer(qa, "printed", question)
