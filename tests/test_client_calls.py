@@ -178,7 +178,8 @@ def test_an_async_client_sends_follows_and_removes_a_book(tmp_path: Path) -> Non
                 await client.wait(await client.add_book(b"\n", name="bad.txt"))
             there = [book.id for book in await client.books()]
             await client.remove_book("mill")
-            waiting = await client.add_book(b"The weir was high.", id="weir")
+            # So long that it is not indexed before it is given up.
+            waiting = await client.add_book(b"The weir was high. " * 50_000, id="weir")
             await client.cancel(waiting.id)
             return done, there
 
