@@ -68,7 +68,8 @@ def variants(benchmark: Benchmark, questions: Sequence[Question], seed: int) -> 
         found.append(Asked("other_book", rng.choice(others), question.text, question))
         text = benchmark.books[question.book]().text
         own = [name for name in names_in(question.text) if not unmentioned([name], text)]
-        strange = unmentioned([name for book in others for name in names[book]], text)
+        # One by one: of several at once not all are looked for as the text may spell them.
+        strange = [name for book in others for name in names[book] if unmentioned([name], text)]
         if own and strange:
             renamed = question.text.replace(rng.choice(own), rng.choice(strange))
             found.append(Asked("renamed", question.book, renamed, question))

@@ -100,7 +100,7 @@ def test_a_title_that_may_be_somebody_is_the_book_only_where_it_is_said_to_be() 
 
 SPELLED = (
     "Heathcliff rang it twice. Philippa, whom Mary called Pip, answered him, and the Captain slept. "
-    "“Marry him?” Heathcliff asked Mary. “To marry is to rest,” said Philippa, who had rested."
+    "“Marry him?” Heathcliff asked Mary. “To marry is to rest,” said Philippa. Kemper--or had rested."
 )
 
 
@@ -120,6 +120,7 @@ SPELLED = (
         ("why did mary remarry", "why did mary remarry"),
         ("What is the Resst for?", "What is the Resst for?"),  # the book rests, but calls nobody so
         ("Who called Phillipa-Jane?", "Who called Phillipa-Jane?"),
+        ("Who is the Emperor?", "Who is the Emperor?"),  # near a broken name
         ("", ""),
     ],
 )

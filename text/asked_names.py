@@ -88,7 +88,8 @@ def _nearest(name: str, spelled: Collection[str], near: float) -> str | None:
 class _Vocabulary:
     """The words of a text in lower case: ``words`` all, ``capitalised`` those with a capital somewhere.
 
-    ``names`` are those that it has oftener with a capital than without, and how it spells them.
+    ``names`` are those of letters alone that it has oftener with a capital than without, and how it spells
+    them.
     """
 
     words: frozenset[str]
@@ -101,7 +102,7 @@ def _vocabulary(text: str) -> _Vocabulary:
     counts = Counter(_WORD.findall(text))
     capitals = [word for word, _ in counts.most_common() if word[0].isupper()]
     # The last one of a key is kept, so the commonest has to come last.
-    spelled = {word.lower(): word for word in reversed(capitals) if not word.isupper()}
+    spelled = {word.lower(): word for word in reversed(capitals) if word.isalpha() and not word.isupper()}
     return _Vocabulary(
         words=frozenset(part for word in counts for part in _PART.findall(word.lower())),
         capitalised=frozenset(map(str.lower, capitals)),
