@@ -195,12 +195,7 @@ class BookQA:
                 answers[i], refusals[i] = [], LEAKED
         stopwatch.end("read")
         candidates = [
-            doubted(
-                self.cite(one, of_one),
-                {id: doubt(one.ask, book) for id, book in one.books.items()} if of_one else {},
-            )
-            if said is None
-            else (said,) * bool(said.text)
+            self._candidates(one, of_one, said)
             for one, of_one, said in zip(found, answers, told, strict=True)
         ]
         stopwatch.end("cite")
@@ -286,6 +281,15 @@ class BookQA:
             )
             for answer in answers
         )
+
+    def _candidates(
+        self, found: Found, answers: Sequence[Answer], said: Candidate | None
+    ) -> tuple[Candidate, ...]:
+        """What the book says of itself, where it was asked for and says it; else the answers, doubted."""
+        if said is not None:
+            return (said,) if said.text else ()
+        notes = {id: doubt(found.ask, book) for id, book in found.books.items()} if answers else {}
+        return doubted(self.cite(found, answers), notes)
 
     def _cited(
         self,

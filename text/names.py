@@ -9,7 +9,7 @@ from collections.abc import Sequence
 Key = tuple[str, ...]
 """A name's words in lower case, without what plays no part in whom it names."""
 
-_ARTICLES = frozenset({"the", "a", "an"})
+ARTICLES = frozenset({"the", "a", "an"})
 _TITLES = frozenset(
     re.findall(
         r"\S+",
@@ -38,7 +38,7 @@ def name_key(words: Sequence[str]) -> Key:
 def bounds(words: Sequence[str]) -> tuple[int, int]:
     """The first of a name's words and the one after the last, article and possessive 's left out."""
     start, end = 0, len(words)
-    while start < end and words[start].lower() in _ARTICLES:
+    while start < end and words[start].lower() in ARTICLES:
         start += 1
     while start < end and words[end - 1].lower() in _POSSESSIVES:
         end -= 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from text.names import ARTICLES
+
 _ASKS = (
     r"(?:(?:in|on|at|to|for|from|by|with|of|about|under|until|since)\s+)?"
     r"(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?s|['’](?:d|re|ve|ll))?\b"
@@ -41,8 +43,7 @@ _TITLE_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SUBTITLE = re.compile(r"[:;(\[–—]|\bor,\s")
 _LONGEST_TITLE = 200  # characters; nobody types more of one
 _APART = r"[\W_]+"
-_ARTICLES = frozenset({"the", "a", "an"})
-_SMALL = _ARTICLES | frozenset(
+_SMALL = ARTICLES | frozenset(
     {"and", "at", "by", "for", "from", "in", "of", "on", "or", "to", "with"}
     | {"her", "his", "its", "my", "our", "their"}
 )
@@ -99,7 +100,7 @@ def _title_pattern(title: str) -> str:
 
 def _words_pattern(title: str) -> str:
     first, *rest = _TITLE_WORD.findall(title)
-    if rest and first.lower() in _ARTICLES:
+    if rest and first.lower() in ARTICLES:
         return r"(?:(?:the|a|an)\s+)?" + _APART.join(map(re.escape, rest))
     return _APART.join(map(re.escape, [first, *rest]))
 
@@ -121,6 +122,6 @@ def _named_work(match: re.Match[str]) -> str:
     """ "in the book" for "in The Salt Road" and for "in 'Emma'", but not for "in Emma", who may be meant."""
     found = _TITLE_WORD.findall(match["title"])
     titled = all(word[0].isupper() or word[0].isdigit() for word in found if word.lower() not in _SMALL)
-    long = len(found) - (found[0].lower() in _ARTICLES) >= _FEWEST
+    long = len(found) - (found[0].lower() in ARTICLES) >= _FEWEST
     works = bool(match["open"]) or (long and titled)
     return f"{match['before']}the book" if works else match[0]
