@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
+from answering.asked_of_itself import Said, answer_of_itself
 from answering.citing import (
     Candidate,
     CitedAnswer,
@@ -24,7 +25,6 @@ from answering.citing import (
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.finding import Found, Searched, Stopwatch, find, searched
 from answering.follow_ups import understood_alone
-from answering.of_itself import answer_of_itself
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
@@ -182,7 +182,7 @@ class BookQA:
         # What cannot be answered is not read, nor for what the book says of itself.
         told = [_of_itself(one) for one in found]
         refusals = [
-            refusal(one.ask) or one.missing if said is None else said.note
+            refusal(one.ask) or one.missing if said is None else said.missing
             for one, said in zip(found, told, strict=True)
         ]
         asked = [i for i, refused in enumerate(refusals) if refused is None and told[i] is None]
@@ -283,11 +283,11 @@ class BookQA:
         )
 
     def _candidates(
-        self, found: Found, answers: Sequence[Answer], said: Candidate | None
+        self, found: Found, answers: Sequence[Answer], said: Said | None
     ) -> tuple[Candidate, ...]:
-        """What the book says of itself, where it was asked for and says it; else the answers, doubted."""
+        """What the book says of itself, where it was asked for; else the answers, doubted."""
         if said is not None:
-            return (said,) if said.text else ()
+            return said.candidates
         notes = {id: doubt(found.ask, book) for id, book in found.books.items()} if answers else {}
         return doubted(self.cite(found, answers), notes)
 
@@ -334,16 +334,18 @@ class BookQA:
         return configured_reader(name, self._settings)
 
 
-def _of_itself(found: Found) -> Candidate | None:
+def _of_itself(found: Found) -> Said | None:
     """What the one book that is asked says of itself, where that is what is asked for.
 
-    What it does not say a language model may find in its passages, and no other reader.
+    What it does not say, or not for certain, a language model may find in its passages, and no other reader.
     """
     book = next(iter(found.books.values()), None)
     if book is None or not is_one_book(found.ask.book_id):
         return None
     said = answer_of_itself(found.ask, book)
-    return None if said and not said.text and spec_of(found.ask.reader).language_model else said
+    if said is not None and spec_of(found.ask.reader).language_model:
+        return said if said.candidates and not said.guessed else None
+    return said
 
 
 def _reader_of(ask: Ask) -> str:

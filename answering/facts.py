@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING
 
 from answering.ask import BadRequest, check_question
 from answering.book_qa import BookQA
-from answering.citing import cite, passage_at
 from answering.fact_questions import CHARACTER_PROPERTIES, FactQuestion, book_question, character_question
-from answering.fact_values import FactValue, Readers, Source, asked_values
+from answering.fact_values import FactValue, Readers, asked_values
 from answering.main_characters import Cast
-from answering.of_itself import AUTHOR, FIRST_PUBLISHED, GENRE, TITLE, OfItself
-from answering.quotes import story_text
-from indexing.characters import named
+from answering.of_itself import (
+    AUTHOR,
+    CHARACTERS,
+    FIRST_PUBLISHED,
+    GENRE,
+    LOCATION,
+    TITLE,
+    OfItself,
+    Told,
+)
 from indexing.index import BookIndex
 from indexing.kept_rows import FORM, kept, read_rows
 from readers import DEFAULT_EXTRACTOR, open_reader
@@ -31,15 +37,13 @@ from retrieval.hits import Readable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 4  # of how facts are found: others are kept apart
+VERSION = 5  # of how facts are found: others are kept apart
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
 
-CHARACTERS, LOCATION = "main characters", "narrative location"
 BOOK_PROPERTIES = (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE, CHARACTERS, LOCATION)
 
 _OF_SOMEBODY = re.compile(rf"(?P<property>{'|'.join(CHARACTER_PROPERTIES)}) of (?P<of>\S.*)", re.I)
-_COUNTED = 0.9  # the confidence that a person named often is a main character
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +124,19 @@ class FactFinder:
         return _adapter().validate_python(rows[0])
 
     def _found(self, index: BookIndex, limit: int, properties: Sequence[str]) -> Facts:
-        teller = _Teller(index, limit, self._cache)
+        of_itself = OfItself(index, limit, self._cache)
         wanted = [
             one
             for name in properties or (*BOOK_PROPERTIES, *CHARACTER_PROPERTIES)
-            for one in teller.asked(name)
+            for one in _questions(name, of_itself.cast)
         ]
-        told = {one: teller.told(one.name) for one in wanted if one.of is None}
+        told = {one: tuple(map(_value, of_itself.told(one.name))) for one in wanted if one.of is None}
         asked = [one for one in wanted if not told.get(one)]
         values: Mapping[FactQuestion, tuple[FactValue, ...]] = {}
         asked = [one for one in asked if one.name not in _NEVER_ASKED]
         if limit and asked:
             readers = Readers(self._retriever, self._reader, open_reader(self._extractor))
-            found = asked_values(self._qa, index, limit, teller.cast, asked, readers)
+            found = asked_values(self._qa, index, limit, of_itself.cast, asked, readers)
             values = dict(zip(asked, found, strict=True))
         facts = tuple(Fact(one.name, one.of, told.get(one) or values.get(one, ())) for one in wanted)
         not_said = tuple(
@@ -160,52 +164,23 @@ class FactFinder:
 _NEVER_ASKED = (TITLE, AUTHOR, FIRST_PUBLISHED, CHARACTERS)  # a reader would take another's for them
 
 
-class _Teller:
-    """What a book tells without a question, up to ``limit``."""
+def _questions(name: str, cast: Cast) -> Iterator[FactQuestion]:
+    """The questions that a property is, one of each main character where it is one of theirs."""
+    if match := _OF_SOMEBODY.fullmatch(name):
+        person = cast.person(match["of"])
+        of = match["of"] if person is None else person.name
+        yield character_question(match["property"].lower(), of)
+    elif name.lower() in CHARACTER_PROPERTIES:
+        for one in cast.main():
+            yield character_question(name.lower(), one.name)
+    else:
+        yield book_question(name.lower() if name.lower() in BOOK_PROPERTIES else name)
 
-    def __init__(self, index: BookIndex, limit: int, cache: Path) -> None:
-        self._index, self._limit = index, limit
-        self._of_itself = OfItself(index, limit)
-        text = story_text(index, limit)
-        self.cast = Cast(named(text, cache), len(text), index.title)
 
-    def asked(self, name: str) -> Iterator[FactQuestion]:
-        """The questions that a property is, one of each main character where it is one of theirs."""
-        if match := _OF_SOMEBODY.fullmatch(name):
-            person = self.cast.person(match["of"])
-            of = match["of"] if person is None else person.name
-            yield character_question(match["property"].lower(), of)
-        elif name.lower() in CHARACTER_PROPERTIES:
-            for one in self.cast.main():
-                yield character_question(name.lower(), one.name)
-        else:
-            yield book_question(name.lower() if name.lower() in BOOK_PROPERTIES else name)
-
-    def told(self, name: str) -> tuple[FactValue, ...]:
-        """The values of one of ``BOOK_PROPERTIES``; none of any other."""
-        if not self._limit:
-            return ()
-        if name == CHARACTERS:
-            return tuple(
-                self._value(one.name, _COUNTED, *one.places[0], one.aliases, len(one.places))
-                for one in self.cast.main()
-            )
-        if name == LOCATION:
-            return tuple(
-                self._value(one.name, share, *one.places[0], one.aliases, len(one.places))
-                for one, share in self.cast.settings()
-            )
-        told = self._of_itself.told(name)
-        if told is None:
-            return ()
-        source: Source = "file" if told.evidence is None else "title page"
-        return (FactValue(told.text, told.confidence, True, told.evidence, source),)
-
-    def _value(
-        self, text: str, confidence: float, start: int, end: int, aliases: tuple[str, ...], mentions: int
-    ) -> FactValue:
-        evidence = cite(self._index, passage_at(self._index, start, end), start, end, self._limit)
-        return FactValue(text, confidence, True, evidence, "names", aliases, mentions)
+def _value(told: Told) -> FactValue:
+    return FactValue(
+        told.text, told.confidence, True, told.evidence, told.source, told.aliases, told.mentions
+    )
 
 
 @cache

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from answering.ask import Ask
+from answering.asked_part import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
 from answering.opened_scope import OneBook, Scope
-from answering.summaries import NO_SUCH_CHAPTER, passages_to_summarise
+from answering.summaries import passages_to_summarise
 from indexing.book import Passage
 from readers import spec_of
 from readers.reading import Reading
@@ -78,7 +79,9 @@ def find(
     summaries: bool = False,
 ) -> list[Found]:
     """The passages for each question in what is its ``Scope``; see ``BookQA.find``."""
-    groups: dict[tuple[Hashable, str, int], list[int]] = defaultdict(list)
+    groups: dict[tuple[Hashable, str, int, Part | None], list[int]] = defaultdict(list)
+    parts = [_part(ask, scope) for ask, scope in zip(asks, scopes, strict=True)]
+    asks = [ask if part is None else _of_part(ask) for ask, part in zip(asks, parts, strict=True)]
     summarised: dict[int, list[Passage]] = {}
     for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
         whole = _to_summarise(ask, scope) if summaries else None
@@ -86,26 +89,35 @@ def find(
             summarised[i] = whole
             continue
         k = max(ask.k, scope.extent.passages) if all_hits else ask.k
-        groups[scope.key, ask.retriever, k].append(i)
+        groups[scope.key, ask.retriever, k, parts[i]].append(i)
     begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
     hits: dict[int, list[Hit]] = {}
-    for (_, name, k), members in groups.items():
+    for (_, name, k, part), members in groups.items():
         scope = scopes[members[0]]
-        search = scope.retriever(name).begin([asks[i].searched for i in members], k, scope.before)
+        # Of a part of the book any passage may be the best.
+        wanted = k if part is None else max(k, scope.extent.passages)
+        search = scope.retriever(name).begin([asks[i].searched for i in members], wanted, scope.before)
+        if part is not None:
+            search = replace(search, k=k, found=[part.of(hits_of_one) for hits_of_one in search.found])
         begun[type(search.retriever)].append((members, search))
     stopwatch.end("search")
     for kind, searches in begun.items():
         finished = kind.finish([search for _, search in searches])
-        for (members, _), of_search in zip(searches, finished, strict=True):
-            hits.update(zip(members, of_search, strict=True))
+        for (members, of), of_search in zip(searches, finished, strict=True):
+            hits.update(zip(members, (of_one[: of.k] for of_one in of_search), strict=True))
         if kind.second_phase is not None:
             stopwatch.end(kind.second_phase)
     return [
         _whole(ask, scope, summarised[i])
         if i in summarised
-        else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]])
+        else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]], parts[i])
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
     ]
+
+
+def _of_part(ask: Ask) -> Ask:
+    """The question as it is read in the part of the book that it is about."""
+    return replace(ask, question=apart_from_chapter(ask.question))
 
 
 def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
@@ -114,7 +126,7 @@ def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
     return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
 
 
-def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
+def _found(ask: Ask, version: str, hits: Sequence[BookHit], part: Part | None) -> Found:
     books = list(dict.fromkeys(hit.book.index.id for hit in hits))
     # A language model finds its way among more than can hold the answer, other readers go astray.
     all_of_them = spec_of(ask.reader).language_model
@@ -126,7 +138,13 @@ def _found(ask: Ask, version: str, hits: Sequence[BookHit]) -> Found:
         candidates=ask.candidates,
         encoded=tuple(hit.encoded for hit in read),
     )
-    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading)
+    missing = part.missing if part is not None and not hits else None
+    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading, missing)
+
+
+def _part(ask: Ask, scope: Scope) -> Part | None:
+    """The part of one book that the question is about."""
+    return part_asked(ask.question, scope.readable) if isinstance(scope, OneBook) else None
 
 
 def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:

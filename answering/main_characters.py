@@ -35,17 +35,14 @@ class Cast:
         often = self.persons[:MAIN_CHARACTERS]
         return sorted(often, key=self._spread, reverse=True)
 
-    def settings(self) -> list[tuple[Entity, float]]:
-        """Where it takes place: the places that are named throughout, with their share of all places.
+    def settings(self) -> list[Entity]:
+        """Where it takes place: the places that are named throughout; the title's count twice."""
 
-        Of the title's that is twice as likely.
-        """
-        weights = [
-            self._spread(one)[0] * (_TITLE if self._is_in_title(one.name) else 1) for one in self.places
-        ]
-        found = zip(self.places, weights, strict=True)
-        shares = [(one, weight / sum(weights)) for one, weight in found]
-        return sorted(shares, key=lambda one: (-one[1], -len(one[0].places)))[:_PLACES]
+        def weight(one: Entity) -> tuple[int, int]:
+            parts, times = self._spread(one)
+            return parts * (_TITLE if self._is_in_title(one.name) else 1), times
+
+        return sorted(self.places, key=weight, reverse=True)[:_PLACES]
 
     def person(self, name: str) -> Entity | None:
         """Whom a name is of, or part of, the most frequent of several."""

@@ -14,12 +14,14 @@ from text.proper_names import proper_names
 VERSION = 3  # of what is kept: other names are looked for again
 
 
-def named(text: str, cache: Path) -> list[Entity]:
-    """Whom and what a text names, the most frequent first; kept in the folder ``cache``.
+def named(text: str, cache: Path | None = None) -> list[Entity]:
+    """Whom and what a text names, the most frequent first; kept in the folder ``cache``, where there is one.
 
     The text ends where nothing may be known of what follows, and has spaces for what is no part of the story
     (``answering.quotes.story_text``): places are then the book's.
     """
+    if cache is None:
+        return entities(text, proper_names(text))
     digest = hashlib.sha256(f"{FORM} {VERSION}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     path = cache / "names" / f"{digest[:20]}.jsonl"
     rows = kept(path, lambda: map(astuple, entities(text, proper_names(text))))

@@ -48,6 +48,9 @@ def test_each_fact_is_scored_by_hand(
     assert told["place"]["known"] == 1
     lantern, well = told["by_book"]
     assert (lantern["names"], lantern["wanted"], lantern["first"]) == (2, 3, True)  # Nobody is not there
+    assert isinstance(lantern["read_first"], bool)
+    assert told["read_place"]["known"] == told["place"]["known"]
+    assert told["read_first"] == round((lantern["read_first"] + well["read_first"]) / 2, 4)
     assert well["wanted"] == 1
     assert told["names"] == round((2 + well["names"]) / 4, 4)
     assert told["quoted"]

@@ -15,10 +15,10 @@ from server import serving
 from test_answer_events import EVENTS, events
 
 from answering.ask import Ask, BadRequest, Turn
+from answering.asked_part import NO_SUCH_CHAPTER
 from answering.book_qa import BookQA
 from answering.citing import CitedAnswer, Evidence
 from answering.spoilers import LEAKED
-from answering.summaries import NO_SUCH_CHAPTER
 from indexing.store import IndexStore
 from service.settings import Settings
 

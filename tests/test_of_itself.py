@@ -1,4 +1,4 @@
-"""Who wrote the book, what it is called and when it was published: asked of the book, told by the book."""
+"""Who wrote a book, whom it is about, where it is set, its chapters: asked of it, and told by it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
-from indexing.book import Book
+from indexing.book import Book, Chapter
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
@@ -24,6 +24,27 @@ STORY = (
 )
 
 
+PARTS = (
+    (
+        "Chapter I. The Scales",
+        "Lisbet Corrow kept the scales at Vell. Everybody in Vell knew Lisbet Corrow, and Lisbet told nobody "
+        "what a sack had weighed. “Good morning, Lisbet,” said Mr. Thorne the ferryman. Lisbet Corrow said "
+        "that it was one. Mr. Thorne had come from Quill to Vell with a letter. Lisbet read it, and "
+        "Mr. Thorne waited.",
+    ),
+    (
+        "Chapter II. The Letter",
+        "When Lisbet married Gallus, Gallus came to live in Vell. So Gallus and Lisbet lived in Vell until "
+        "the spring, and Gallus baked for Vell. Mr. Thorne said that Gallus was welcome. Lisbet laughed.",
+    ),
+    ("Chapter IV. The Flood", "Lisbet stood in Vell and looked at the water. “Come,” said Lisbet to Gallus."),
+)
+VELL, MARKED = "", []
+for heading, told in (("Preface", "This was written at Vell."), *PARTS):
+    MARKED.append(Chapter(heading, len(VELL), len(VELL) + len(f"{heading}\n\n{told}\n\n")))
+    VELL += f"{heading}\n\n{told}\n\n"
+
+
 @pytest.fixture(scope="module")
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
     store = IndexStore(tmp_path_factory.mktemp("store"))
@@ -31,8 +52,9 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         Book("printed", "The Glass Ferry", f"{FIRST_PAGE}{STORY}", "test"),
         Book("file", "The Glass Ferry", STORY, "test", author="M. Adair"),
         Book("bare", "bare", STORY, "test"),
+        Book("vell", "The Weigher", VELL, "test", tuple(MARKED)),
     ):
-        build_book(book, BuildSettings(), store)
+        build_book(book, BuildSettings(words=40), store)
     return BookQA(store)
 
 
@@ -53,6 +75,8 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
         ("Which book is this?", "The Glass Ferry"),
         ("When was this book first published?", "1902"),
         ("In which year was The Glass Ferry published?", "1902"),
+        ("Please tell me who the author of this book is.", "Maren Adair"),
+        ("Do you know what this book is called?", "The Glass Ferry"),
     ],
 )
 def test_the_first_pages_answer_for_the_book_itself_and_are_cited(
@@ -112,3 +136,90 @@ def test_nothing_is_told_of_several_books_at_once_or_of_candidates(qa: BookQA) -
 def test_no_more_is_told_than_has_been_read(qa: BookQA) -> None:
     cited = answer(qa, "printed", "Who wrote this book?", before=FIRST_PAGE.index("by"))
     assert "Adair" not in cited.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who is the main character?",
+        "who's the protagonist of this story",
+        "Can you tell me who the main character of the book is?",
+        "What is the name of the main character?",
+        "Who is the hero in The Weigher?",
+        "Who is the story about?",
+    ],
+)
+def test_the_main_character_is_whom_the_book_names_most(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "vell", question)
+    assert cited.text == "Lisbet Corrow"
+    assert cited.verdict != "none"
+    assert cited.evidence is not None
+    assert cited.evidence.text == "Lisbet Corrow" == VELL[cited.evidence.start : cited.evidence.end]
+    assert cited.note == f"the book names Lisbet Corrow {VELL.count('Lisbet')} times: counted, not read"
+    confidences = [one.confidence for one in cited.candidates]
+    assert confidences == sorted(confidences, reverse=True)
+    assert {one.text for one in cited.candidates} == {"Lisbet Corrow", "Mr. Thorne", "Gallus"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who are the main characters?", "List the characters.", "What are the names of the main characters?"],
+)
+def test_the_main_characters_are_one_answer_with_a_place_of_each(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "vell", question)
+    assert sorted(cited.text.split(", ")) == ["Gallus", "Lisbet Corrow", "Mr. Thorne"]
+    [only] = cited.candidates
+    assert only.evidence is not None
+    assert {one.text for one in (only.evidence, *only.also)} == set(cited.text.split(", "))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does the story take place?",
+        "Can you tell me where the story takes place?",
+        "I wonder where the book is set.",
+        "where is it set",
+        "What is the setting of the book?",
+        "In what town does the story take place?",
+    ],
+)
+def test_a_book_is_set_where_its_names_say(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "vell", question)
+    assert (cited.text, cited.verdict) == ("Vell", "maybe")
+    assert cited.evidence is not None
+    assert cited.evidence.text == "Vell"
+
+
+def test_names_behind_the_limit_are_not_counted(qa: BookQA) -> None:
+    cited = answer(qa, "vell", "Who are the main characters?", before=MARKED[2].start)
+    assert sorted(cited.text.split(", ")) == ["Lisbet Corrow", "Mr. Thorne"]
+    assert "Gallus" not in repr(cited)
+
+
+@pytest.mark.parametrize("question", ["Who is the main character?", "Where is the story set?"])
+def test_where_names_do_not_tell_the_passages_are_read(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "bare", question)
+    assert cited.note is None or "counted" not in cited.note
+
+
+def test_chapters_are_counted_by_their_numbers(qa: BookQA) -> None:
+    cited = answer(qa, "vell", "How many chapters are there in the book?")
+    assert (cited.text, cited.verdict, cited.note) == (
+        "4",
+        "answer",
+        None,
+    )  # of which the third was not found
+    assert cited.evidence is not None
+    assert cited.evidence.text == "Chapter IV. The Flood"
+
+
+def test_chapters_behind_the_limit_are_not_counted(qa: BookQA) -> None:
+    cited = answer(qa, "vell", "How many chapters does this book have?", before=MARKED[3].start)
+    assert (cited.text, cited.note) == ("2", "as far as the book has been read")
+
+
+def test_a_book_without_chapters_says_so(qa: BookQA) -> None:
+    cited = answer(qa, "bare", "How many chapters are there?")
+    assert (cited.text, cited.verdict) == ("", "none")
+    assert cited.note == "the book has no chapters that are marked as such"

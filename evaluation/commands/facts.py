@@ -54,10 +54,17 @@ def _print(result: dict[str, Any], out: Console) -> None:
     from rich.table import Table
 
     table = Table(title=f"facts of {result['books']} books", title_justify="left")
-    for heading in ("", "ours", "counting capitals"):
+    for heading in ("", "ours", "counting capitals", "passages read"):
         table.add_column(heading, justify="right" if heading else "left")
     for name in ("author", "year", "place"):
-        table.add_row(name, f"{result[name]['right']} of {result[name]['known']}", "")
+        read = result.get(f"read_{name}")
+        table.add_row(name, _of(result[name]), "", _of(read) if read else "")
     for name, row in (("names", "the summary's three first names"), ("first", "its first name first")):
-        table.add_row(row, f"{result[name]:.3f}", f"{result[f'baseline_{name}']:.3f}")
+        read = result.get(f"read_{name}")
+        baseline = result[f"baseline_{name}"]
+        table.add_row(row, f"{result[name]:.3f}", f"{baseline:.3f}", "" if read is None else f"{read:.3f}")
     out.print(table)
+
+
+def _of(counts: dict[str, int]) -> str:
+    return f"{counts['right']} of {counts['known']}"

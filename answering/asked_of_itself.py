@@ -1,0 +1,141 @@
+"""Answers of a book itself: who wrote and who tells it, whom it is about, where it is set, its chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+from answering.ask import Ask
+from answering.asked_part import heading_number
+from answering.book_questions import CHAPTERS, MAIN_CHARACTER, NARRATOR, asked_of_book
+from answering.citing import Candidate
+from answering.narrator import narrator
+from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE, OfItself, Told
+from retrieval.hits import Readable
+from text.cloze import find_blank
+
+_UNSAID = {
+    AUTHOR: "neither the book's file nor its first pages say who wrote it",
+    TITLE: "neither the book's file nor its first pages say what it is called",
+    FIRST_PUBLISHED: "neither the book's file nor its first pages say when it was first published",
+    CHAPTERS: "the book has no chapters that are marked as such",
+}
+# Of all places where one of the five most named is named, the share that are of the first among them says how
+# likely the first is the main character: a line through what 55 books have (docs/facts.md).
+_FIRST, _FIRST_OF_SHARE, _FIRST_AT_MOST = 0.2, 0.9, 0.8
+_ALL_OF_THEM = 0.67  # of a summary's three most frequent names, those that are among the five
+_FEWEST = 5  # places of all five
+_BY_NAME = 0.8  # of 55 books six have one who is called by name, and those six are found
+_ADDRESSED = "the story says I, and whoever tells it is addressed so"
+_NAMELESS = "the story says I, and nobody in it calls that person by a name"
+_OUTSIDE = "the story is told in the third person, by nobody in it"
+_LISTED = 0.9  # that a book has the chapters that were found
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The answers of the book itself, the best first; where there are none, ``missing`` says why.
+
+    They are ``guessed`` where they are counted from all of its names, which does not make them certain.
+    """
+
+    candidates: tuple[Candidate, ...]
+    missing: str | None = None
+    guessed: bool = False
+
+
+def answer_of_itself(ask: Ask, book: Readable) -> Said | None:
+    """The answers to a plain question about the book itself, before its limit.
+
+    Where title, author, year or chapters are asked for and it has none, nobody else may answer: its passages
+    would tell of other books. None for a question of any other kind, and where names do not tell.
+    """
+    if ask.candidates or find_blank(ask.question):
+        return None
+    asked = asked_of_book(ask.question)
+    if asked is None:
+        return None
+    of_itself = OfItself(book.index, book.end)
+    said = _ANSWERS[asked](of_itself)
+    return said if said is None else replace(said, candidates=said.candidates[: ask.n_best])
+
+
+def _told(book: OfItself, name: str) -> Said | None:
+    candidates = tuple(map(_answer, book.told(name)))
+    return Said(candidates, guessed=True) if candidates else None
+
+
+def _stated(book: OfItself, name: str) -> Said:
+    candidates = tuple(map(_answer, book.told(name)))
+    return Said(candidates, None if candidates else _UNSAID[name])
+
+
+def _main_character(book: OfItself) -> Said | None:
+    """Those named most; how likely each is the main character goes by how often they are named."""
+    found = book.told(CHARACTERS)
+    times = [one.mentions or 0 for one in found]
+    if sum(times) < _FEWEST:
+        return None
+    first = min(_FIRST + _FIRST_OF_SHARE * times[0] / sum(times), _FIRST_AT_MOST)
+    others = max(1, sum(times[1:]))
+    chances = [first, *(min(first, (1 - first) * its / others) for its in times[1:])]
+    candidates = (
+        _answer(replace(one, confidence=chance)) for one, chance in zip(found, chances, strict=True)
+    )
+    return Said(tuple(candidates), guessed=True)
+
+
+def _main_characters(book: OfItself) -> Said | None:
+    """One answer: all who are named most, each with a place."""
+    found = book.told(CHARACTERS)
+    if sum(one.mentions or 0 for one in found) < _FEWEST:
+        return None
+    first, *others = [one.evidence for one in found if one.evidence is not None]
+    text = ", ".join(one.text for one in found)
+    also = tuple(sorted(others, key=lambda place: place.start))
+    note = "whom the book names most often: counted, not read"
+    return Said((Candidate(text, _ALL_OF_THEM, first, note, also),), guessed=True)
+
+
+def _narrator(book: OfItself) -> Said | None:
+    """Somebody in the story whom the others address; nobody where it is told from outside."""
+    found = narrator(book.story, book.cast.persons)
+    if found is None:
+        return None
+    if found.person is None:
+        return Said((), _NAMELESS if found.somebody else _OUTSIDE, guessed=True)
+    who = book.named(found.person, _BY_NAME)
+    return Said((Candidate(who.text, who.confidence, who.evidence, _ADDRESSED),), guessed=True)
+
+
+def _chapters(book: OfItself) -> Said:
+    """How many begin before the limit, by their numbers where most have one: a preface has none.
+
+    Where the numbers only rise, the last of them says how many, even if one was not found.
+    """
+    numbered = {one: number for one in book.chapters if (number := heading_number(one.title))}
+    counted = [*numbered] if 2 * len(numbered) >= len(book.chapters) else book.chapters
+    if not counted:
+        return Said((), _UNSAID[CHAPTERS])
+    numbers = [*numbered.values()]
+    rising = all(one < following for one, following in pairwise(numbers))
+    count = numbers[-1] if rising and counted == [*numbered] else len(counted)
+    note = None if book.is_whole else "as far as the book has been read"
+    return Said((Candidate(str(count), _LISTED, book.heading(counted[-1]), note),))
+
+
+_ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
+    **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED)},
+    MAIN_CHARACTER: _main_character,
+    CHARACTERS: _main_characters,
+    LOCATION: partial(_told, name=LOCATION),
+    NARRATOR: _narrator,
+    CHAPTERS: _chapters,
+}
+
+
+def _answer(told: Told) -> Candidate:
+    counted = told.mentions and f"the book names {told.text} {told.mentions:,} times: counted, not read"
+    return Candidate(told.text, told.confidence, told.evidence, counted or None)

@@ -1,0 +1,96 @@
+"""Plain questions about a book itself, told from those about what happens in it."""
+
+from __future__ import annotations
+
+import re
+
+from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE
+
+MAIN_CHARACTER, NARRATOR, CHAPTERS = "main character", "narrator", "chapters"
+
+_WORK = r"(?:this|the|that) (?:book|novel|novella)"
+_THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
+# Of what happens in a book people say the story, too; of its author they say that of a story told in it.
+_STORY = rf"(?:{_THIS}|(?:the|that) (?:(?:whole|entire) )?(?:story|tale|play|narrative|plot|action))"
+_SET = rf"(?:(?:most of |the majority of )?{_STORY}|it)"
+_IN = rf"(?: (?:of|in|from) {_STORY}| here)?"
+_IS, _ARE = r"(?:['’]?s| is| was)", r"(?:['’]re| are| were)"
+_MOSTLY = r"(?:mostly |mainly )?"
+_MAIN = r"(?:main|central|leading|lead|principal|primary|most important|key)"
+_ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
+_SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
+_WHAT_PLACE = r"(?:what|which) (?:place|location|city|town)"
+
+_ASKED = {
+    AUTHOR: (
+        rf"who{_IS} the (?:author|writer) of {_THIS}",
+        rf"who{_IS} the author",
+        rf"who (?:wrote|authored) {_THIS}",
+        rf"by whom (?:is|was) {_THIS}(?: written)?",
+        rf"who (?:is|was) {_THIS} (?:written )?by",
+        rf"what{_IS} the (?:author['’]?s name|name of the (?:author|writer))(?: of {_THIS})?",
+    ),
+    TITLE: (
+        rf"what{_IS} the (?:title|name) of {_THIS}",
+        rf"what{_IS} {_THIS} called",
+        r"(?:which|what) (?:book|novel|story|play) is this",
+    ),
+    FIRST_PUBLISHED: (rf"(?:when|(?:in )?(?:what|which) year) was {_THIS} (?:first )?published",),
+    MAIN_CHARACTER: (
+        rf"(?:who|which character){_IS}(?: the)? {_ONE}{_IN}",
+        rf"what{_IS} (?:the {_ONE}['’]?s name|the name of the {_ONE}){_IN}",
+        rf"who{_IS} {_STORY} {_MOSTLY}about",
+    ),
+    CHARACTERS: (
+        rf"(?:who|which characters|what){_ARE}(?: the)? {_SEVERAL}{_IN}",
+        rf"(?:who|what){_ARE} the characters{_IN}",
+        rf"(?:list|name)(?: all)?(?: the)? (?:{_MAIN} )?characters{_IN}",
+        rf"what{_ARE} the names of the {_SEVERAL}{_IN}",
+    ),
+    LOCATION: (
+        rf"where (?:does|did) {_SET} {_MOSTLY}(?:take place|happen|play|occur)",
+        rf"where{_IS} {_SET} {_MOSTLY}set",
+        rf"(?:where|what){_IS} the (?:main )?setting{_IN}",
+        rf"(?:in|at) {_WHAT_PLACE} (?:does|did) {_SET} {_MOSTLY}take place",
+        rf"(?:in|at) {_WHAT_PLACE}{_IS} {_SET} {_MOSTLY}set",
+        rf"{_WHAT_PLACE} (?:does|did) {_SET} {_MOSTLY}take place in",
+        rf"{_WHAT_PLACE}{_IS} {_SET} {_MOSTLY}set in",
+    ),
+    NARRATOR: (
+        rf"who{_IS} the (?:narrator|storyteller){_IN}",
+        rf"who{_IS} (?:narrating|telling) {_STORY}",
+        rf"who (?:tells|told|narrates|narrated) {_STORY}",
+        rf"what{_IS} the narrator['’]?s name{_IN}",
+        rf"(?:from )?whose (?:point of view|perspective){_IS} {_STORY} told(?: from| in)?",
+    ),
+    CHAPTERS: (
+        rf"how many chapters{_ARE}(?: there)?{_IN}",
+        rf"how many chapters (?:does|did) (?:{_STORY}|it) have",
+        rf"how many chapters has (?:{_STORY}|it)(?: got)?",
+    ),
+}
+_PATTERNS = {name: re.compile("|".join(patterns), re.I) for name, patterns in _ASKED.items()}
+
+_INDIRECT = re.compile(
+    r"(?P<asks>who|what|where|which characters?) (?P<what>(?:the|this) .+|it) (?P<verb>is|was|are|were)"
+    r"(?P<rest>| set| about| called)",
+    re.I,
+)
+_TAKES_PLACE = re.compile(
+    r"where (?P<what>(?:(?:most|the majority) of )?(?:the|this) .+|it) (?:takes|took) place", re.I
+)
+
+
+def asked_of_book(question: str) -> str | None:
+    """What a question asks of a book, by the names above and of ``answering.of_itself``; None for others."""
+    bare = _direct(" ".join(question.split()).rstrip("?!. "))
+    return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), None)
+
+
+def _direct(question: str) -> str:
+    """ "Who is the author" for "who the author is", as it stands behind "Can you tell me"."""
+    if match := _TAKES_PLACE.fullmatch(question):
+        return f"where does {match['what']} take place"
+    if match := _INDIRECT.fullmatch(question):
+        return f"{match['asks']} {match['verb']} {match['what']}{match['rest']}"
+    return question

@@ -1,0 +1,170 @@
+"""Which part of a book is asked: its passages alone are found, and no part behind the reader's limit is."""
+
+from __future__ import annotations
+
+import pytest
+
+from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, apart_from_chapter, heading_number
+from answering.book_qa import Ask, BookQA
+from answering.citing import CitedAnswer
+from indexing.book import Book, Chapter
+from indexing.build import build_book
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
+
+CHAPTERS = (
+    (
+        "Chapter I. The Kiln",
+        "Wenna fired the kiln before the frost came. Old Brock carried the clay up from the pit, and Wenna "
+        "turned forty bowls upon the wheel that week. The lamp was lit by Tamsin.",
+    ),
+    (
+        "Chapter II. The Fair",
+        "At the fair the bowls were sold for two crowns each. Brock lost his hat there, and a pedlar named "
+        "Jory found it under a cart. The lamp was lit by Jory.",
+    ),
+    (
+        "Chapter III. The Flood",
+        "The river rose in the night and took the kiln away. Wenna climbed into the loft and waited for the "
+        "boat. The lamp was lit by Hedra.",
+    ),
+)
+
+
+def made(headings: bool) -> tuple[str, tuple[Chapter, ...]]:
+    text, chapters = "", []
+    for heading, story in CHAPTERS:
+        piece = f"{heading}\n\n{story}\n\n" if headings else f"{story}\n\n"
+        chapters.append(Chapter(heading, len(text), len(text) + len(piece)))
+        text += piece
+    return text, tuple(chapters) if headings else ()
+
+
+TEXT, MARKED = made(True)
+
+
+@pytest.fixture(scope="module")
+def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
+    store = IndexStore(tmp_path_factory.mktemp("store"))
+    for id, (text, chapters), words in (
+        ("kiln", (TEXT, MARKED), 15),
+        ("coarse", (TEXT, MARKED), 200),
+        ("plain", made(False), 15),
+    ):
+        build_book(Book(id, "The Kiln", text, "test", chapters), BuildSettings(words=words), store)
+    return BookQA(store)
+
+
+def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> CitedAnswer:
+    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "chapter"),
+    [
+        ("Who lit the lamp in chapter 1?", 0),
+        ("In chapter two, who lit the lamp?", 1),
+        ("In the second chapter who lit the lamp?", 1),
+        ("Hello! Can you tell me who lit the lamp in Chapter III?", 2),
+        ("Who lit the lamp in the last chapter?", 2),
+        ("Who lit the lamp in the chapter The Fair?", 1),
+        ('In the chapter "The Flood", who lit the lamp?', 2),
+        ("What happens in chapter 2?", 1),
+    ],
+)
+@pytest.mark.parametrize("retriever", ["bm25", "tfidf", "hybrid"])
+def test_passages_are_those_of_the_chapter_asked_for(
+    qa: BookQA, retriever: str, question: str, chapter: int
+) -> None:
+    [searched] = qa.search_many([Ask("kiln", question, retriever=retriever, k=3)])
+    found = [hit.passage for hit in searched.found.hits]
+    within = MARKED[chapter]
+    assert found
+    assert all(within.start <= one.start < one.end <= within.end for one in found)
+    assert len(found) <= 3
+
+
+def test_the_same_question_has_the_answer_of_each_chapter(qa: BookQA) -> None:
+    lit = [answer(qa, f"In chapter {number}, the lamp was lit by whom?").evidence for number in (1, 2, 3)]
+    assert [one is not None and one.sentence for one in lit] == [
+        f"The lamp was lit by {name}." for name in ("Tamsin", "Jory", "Hedra")
+    ]
+
+
+def test_what_is_read_in_the_chapter_does_not_name_it(qa: BookQA) -> None:
+    assert answer(qa, "In chapter 2, who found the hat?").rewritten == "Who found the hat?"
+    assert "yes or no" in (answer(qa, "In chapter 2, was the hat found?").note or "")
+
+
+def test_a_chapter_shorter_than_a_passage_is_found_in_it(qa: BookQA) -> None:
+    assert answer(qa, "Who lit the lamp in chapter 2?", "coarse").passages
+
+
+@pytest.mark.parametrize("question", ["Who lit the lamp in chapter 3?", "Who lit the lamp in chapter 9?"])
+def test_a_chapter_behind_the_limit_is_as_one_that_is_not(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question, before=MARKED[2].start)
+    assert (cited.text, cited.verdict, cited.note, cited.passages) == ("", "none", NO_SUCH_CHAPTER, ())
+
+
+def test_this_chapter_is_the_one_that_the_reader_has_got_to(qa: BookQA) -> None:
+    cited = answer(qa, "Where were the bowls sold in this chapter?", before=MARKED[1].end)
+    assert cited.evidence is not None
+    assert "fair" in cited.evidence.sentence
+    assert {one.chapter for one in cited.passages} == {"Chapter II. The Fair"}
+
+
+def test_the_last_chapter_is_the_book_s_and_not_the_reader_s(qa: BookQA) -> None:
+    cited = answer(qa, "Who lit the lamp in the last chapter?", before=MARKED[1].end)
+    assert (cited.text, cited.note, cited.passages) == ("", NOT_READ, ())
+
+
+def test_how_it_ends_is_shown_by_its_last_passages(qa: BookQA) -> None:
+    cited = answer(qa, "How does the story end?")
+    assert cited.verdict == "none"
+    assert [one.end for one in cited.passages] == [qa.open("kiln").passages[-1].end]
+    assert answer(qa, "How does the story end?", before="50%").passages == ()
+
+
+def test_of_a_book_without_chapters_all_passages_are_searched(qa: BookQA) -> None:
+    assert answer(qa, "Who lit the lamp in chapter 2?", "plain").passages
+    assert answer(qa, "Who lit the lamp in the last chapter?", "plain").passages
+
+
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [
+        ("Chapter XII. The Bell", 12),
+        ("12", 12),
+        ("FOURTH ACT", 4),
+        ("ADVENTURE II: THE BLUE DOOR", 2),
+        ("PART I: HOME, II", 2),
+        ("Book I: HOME, CHAPTER IV: Rain, and more of it", 4),
+        ("BOOK IV", 4),
+        ("FIRST PART, GALLUS", None),
+        ("What I saw", None),
+        ("The Bell", None),
+    ],
+)
+def test_a_heading_has_the_number_of_the_chapter(title: str, number: int | None) -> None:
+    assert heading_number(title) == number
+
+
+@pytest.mark.parametrize(
+    ("question", "bare"),
+    [
+        ("In chapter 3, who rang the bell?", "Who rang the bell?"),
+        ("Who rang the bell in the third chapter?", "Who rang the bell?"),
+        ("Who rang the bell, in Chapter XIV", "Who rang the bell"),
+        ("Describe Wenna in chapter 2.", "Describe Wenna."),
+        ("in the last chapter was he drowned?", "Was he drowned?"),
+        ("What happens in chapter 3?", None),
+        ("Summarise chapter 3.", None),
+        ("In this chapter, why does she cry?", None),
+        ("Who reads chapter 3 to her?", None),
+        ("Who rang the bell?", None),
+    ],
+)
+def test_a_question_is_left_without_its_chapter_where_it_asks_something(
+    question: str, bare: str | None
+) -> None:
+    assert apart_from_chapter(question) == (bare or question)

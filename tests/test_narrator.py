@@ -1,0 +1,70 @@
+"""Who tells a story: told by how it says I, and by whom the others address."""
+
+from __future__ import annotations
+
+import pytest
+
+from answering.book_qa import Ask, BookQA
+from answering.narrator import narrator
+from indexing.book import Book
+from indexing.build import build_book
+from indexing.characters import named, persons
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
+
+CALLED = (
+    "I had come to the mill at dusk, and I found Hedra Voss at my table. “You are late, Corin,” said Hedra "
+    "Voss. I said that I had been delayed. Hedra laughed at me. “Sit down, my dear Corin, and eat.” I did as "
+    "I was told, and Hedra Voss watched me. “Corin, where is the horse?” asked Hedra. I told her that I had "
+    "sold it. “So, Corin!” cried Hedra Voss. “And the cart, Corin?” Hedra rose from my chair, and I gave her "
+    "the key. "
+)
+NAMELESS = CALLED.replace(", Corin", "").replace(", my dear Corin,", "").replace("Corin, where", "Where")
+OUTSIDE = (
+    "Corin came to the mill at dusk and found Hedra Voss at the table. “You are late, Corin,” said Hedra "
+    "Voss. Corin said that he had been delayed. “I know you, Corin,” said Hedra. Corin sat down and Hedra "
+    "watched him. "
+)
+PLAY = "HEDRA. I know you, Corin.\n\nCORIN. I have sold my horse, and I am hungry.\n\n"
+
+
+def told(text: str) -> tuple[bool, str | None] | None:
+    found = narrator(text, persons(named(text)))
+    return None if found is None else (found.somebody, found.person.name if found.person else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CALLED, (True, "Corin")),
+        (CALLED.replace("“", '"').replace("”", '"'), (True, "Corin")),
+        (NAMELESS, (True, None)),
+        (OUTSIDE, (False, None)),
+        (PLAY, None),
+        ("", None),
+    ],
+)
+def test_who_tells_a_story_says_i_and_is_called_by_name(
+    text: str, expected: tuple[bool, str | None] | None
+) -> None:
+    assert told(3 * text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "note"),
+    [
+        (CALLED, "Corin", "the story says I, and whoever tells it is addressed so"),
+        (NAMELESS, "", "the story says I, and nobody in it calls that person by a name"),
+        (OUTSIDE, "", "the story is told in the third person, by nobody in it"),
+    ],
+)
+@pytest.mark.parametrize("question", ["Who is the narrator?", "Who tells this story?"])
+def test_a_book_says_who_tells_it(
+    tmp_path_factory: pytest.TempPathFactory, question: str, text: str, said: str, note: str
+) -> None:
+    store = IndexStore(tmp_path_factory.mktemp("store"))
+    build_book(Book("mill", "The Mill", 3 * text, "test"), BuildSettings(words=40), store)
+    cited = BookQA(store).answer(Ask("mill", question, retriever="bm25", reader="overlap"))
+    assert (cited.text, cited.note) == (said, note)
+    assert cited.verdict == ("answer" if said else "none")
+    assert (cited.evidence is None) == (not said)
