@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from answering.ask import Ask
 from answering.asked_part import heading_number
 from answering.book_questions import CHAPTERS, MAIN_CHARACTER, NARRATOR, asked_of_book
 from answering.citing import Candidate
+from answering.finding import Found
 from answering.narrator import narrator
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE, OfItself, Told
-from retrieval.hits import Readable
+from answering.scope import is_one_book
+from readers import spec_of
 from text.cloze import find_blank
 
 _UNSAID = {
@@ -46,20 +47,22 @@ class Said:
     guessed: bool = False
 
 
-def answer_of_itself(ask: Ask, book: Readable) -> Said | None:
-    """The answers to a plain question about the book itself, before its limit.
+def said_of_itself(found: Found) -> Said | None:
+    """The answers to a plain question about the one book that is asked, before its limit.
 
-    Where title, author, year or chapters are asked for and it has none, nobody else may answer: its passages
-    would tell of other books. None for a question of any other kind, and where names do not tell.
+    Where title, author, year or chapters are asked for and it has none, no other reader may answer: passages
+    would tell of other books. What it does not say, or not for certain, a language model may find in them.
+    None for a question of any other kind, and where names do not tell.
     """
-    if ask.candidates or find_blank(ask.question):
+    ask = found.ask
+    book = next(iter(found.books.values()), None)
+    if book is None or not is_one_book(ask.book_id) or ask.candidates or find_blank(ask.question):
         return None
     asked = asked_of_book(ask.question)
-    if asked is None:
+    said = None if asked is None else _ANSWERS[asked](OfItself(book.index, book.end))
+    if said is None or (spec_of(ask.reader).language_model and (said.guessed or not said.candidates)):
         return None
-    of_itself = OfItself(book.index, book.end)
-    said = _ANSWERS[asked](of_itself)
-    return said if said is None else replace(said, candidates=said.candidates[: ask.n_best])
+    return replace(said, candidates=said.candidates[: ask.n_best])
 
 
 def _told(book: OfItself, name: str) -> Said | None:

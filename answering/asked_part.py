@@ -24,7 +24,9 @@ _HEADING = re.compile(rf"\s*(?:(?:{_UNIT}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_
 _NUMBER = re.compile(rf"\s*(?:(?:{_UNIT})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
 _THE = r"(?:(?:the|an?)\s+)?"
 _ADVENTURE = re.compile(rf"{_THE}(?:(?:adventure|story|tale)\s+of\s+{_THE})?", re.I)
-_IN = rf"\b(?:in|from|of)\s+the\s+(?:chapter|story|tale|adventure)\s+(?:of\s+|called\s+)?\W*{_THE}"
+_IN = re.compile(
+    rf"\b(?:in|from|of)\s+the\s+(?:chapter|story|tale|adventure)\s+(?:of\s+|called\s+)?\W*{_THE}", re.I
+)
 _THIS = re.compile(r"\b(?:this|the current) chapter\b", re.IGNORECASE)
 _CHAPTER = (
     rf"(?:in|during|of)\s+(?:(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b"
@@ -77,11 +79,12 @@ def part_asked(question: str, book: Readable) -> Part | None:
         bounds = bounds or numbered_chapter(question, chapters)
     if bounds is not None:
         return Part(*bounds, missing=NO_SUCH_CHAPTER)
-    if _LAST.search(question) and index.chapters:
-        return Part(index.chapters[-1].start, index.chapters[-1].end)
+    if (last := last_chapter(question, index.chapters)) is not None:
+        return Part(*last)
     if _ENDS.search(question):
         return Part(round((1 - _END) * index.characters), index.characters)
-    titled = next((one for one in chapters if _is_said(one.title, question)), None)
+    said = [_words(question[match.end() :]) for match in _IN.finditer(question)]
+    titled = next((one for one in chapters if any(_begins(words, one.title) for words in said)), None)
     return None if titled is None else Part(titled.start, titled.end)
 
 
@@ -106,6 +109,11 @@ def numbered_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, i
         return None
     found = _numbered(chapters, numeral(match[1] or match[2]))
     return (0, 0) if found is None else (found.start, found.end)
+
+
+def last_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
+    """The bounds of the last of a book's chapters, read or not, where a question asks for it."""
+    return (chapters[-1].start, chapters[-1].end) if chapters and _LAST.search(question) else None
 
 
 def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
@@ -144,12 +152,11 @@ def _is_named(title: str, question: str) -> bool:
     return len(its) >= _SHORTEST_TITLE and f" {its} " in f" {_words(question)} "
 
 
-def _is_said(title: str, question: str) -> bool:
-    """Whether a question speaks of the chapter, or the story, of that title."""
+def _begins(said: str, title: str) -> bool:
+    """Whether what is said begins with the words of a title, its number and "The Adventure of" aside."""
     bare = _HEADING.sub("", title, count=1)
-    its = re.findall(r"\w+", bare[match.end() :] if (match := _ADVENTURE.match(bare)) else bare)
-    pattern = r"\W+".join(map(re.escape, its))
-    return bool(its) and re.search(rf"{_IN}{pattern}\b", question, re.I) is not None
+    its = _words(bare[match.end() :] if (match := _ADVENTURE.match(bare)) else bare)
+    return bool(its) and f"{said} ".startswith(f"{its} ")
 
 
 def _words(text: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
-from answering.asked_of_itself import Said, answer_of_itself
+from answering.asked_of_itself import Said, said_of_itself
 from answering.citing import (
     Candidate,
     CitedAnswer,
@@ -180,7 +180,7 @@ class BookQA:
             on_found(searched(found, stopwatch))
         guards = [guard_of(one) for one in found]
         # What cannot be answered is not read, nor for what the book says of itself.
-        told = [_of_itself(one) for one in found]
+        told = [said_of_itself(one) for one in found]
         refusals = [
             refusal(one.ask) or one.missing if said is None else said.missing
             for one, said in zip(found, told, strict=True)
@@ -332,20 +332,6 @@ class BookQA:
 
     def _reader(self, name: str) -> Reader:
         return configured_reader(name, self._settings)
-
-
-def _of_itself(found: Found) -> Said | None:
-    """What the one book that is asked says of itself, where that is what is asked for.
-
-    What it does not say, or not for certain, a language model may find in its passages, and no other reader.
-    """
-    book = next(iter(found.books.values()), None)
-    if book is None or not is_one_book(found.ask.book_id):
-        return None
-    said = answer_of_itself(found.ask, book)
-    if said is not None and spec_of(found.ask.reader).language_model:
-        return said if said.candidates and not said.guessed else None
-    return said
 
 
 def _reader_of(ask: Ask) -> str:

@@ -15,7 +15,10 @@ _LEAST_SPEECH = 0.1  # of a text's characters: in less, or in a play, nobody can
 _FEWEST, _SHARE = 5, 0.4  # addresses, and of all of somebody's places, of one who tells and is seldom told of
 _MOST_NAMED = 25  # persons
 
-_SPEECH = re.compile(r'“[^”]{1,2000}?”|"[^"]{1,2000}?"|(?<!\w)‘[^’]{15,2000}?’(?!\w)')
+# Straight quotes within a paragraph: speech that goes on in the next is not closed, and opened again there.
+_SPEECH = re.compile(
+    r'“[^”]{1,2000}?”|"(?:[^"\n]|\n(?!\s*\n)){1,2000}?"|(?<!\w)‘(?:[^’\n]|\n(?!\s*\n)){15,2000}?’(?!\w)'
+)
 _I = re.compile(r"\b(?:I|me|my)\b")
 _BEFORE = re.compile(r"[,“\"‘]\s*(?:(?:my|dear|old|poor|good|Mr\.|Mrs\.|Miss|Dr\.|Captain)\s+)*\Z")
 _BEHIND = re.compile(r"\s*[,.!?;”\"’—-]")

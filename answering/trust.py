@@ -19,10 +19,11 @@ from text.sentences import sentence_spans
 UNMENTIONED = 0.2
 LONG = 2_000  # characters of a book; a shorter one may answer a question in other words than its own
 
+_FACTS = "and this reader finds short facts alone: ask for one of them"
 _CANNOT = {
     Kind.YES_NO: "yes or no is asked for, which this reader cannot say: ask who, what, where, when or why",
-    Kind.DESCRIBE: "a description is asked for, and this reader finds short facts alone: ask for one of them",
-    Kind.SUMMARISE: "a summary is asked for, and this reader finds short facts alone: ask for one of them",
+    Kind.DESCRIBE: f"a description is asked for, {_FACTS}, or see who somebody is",
+    Kind.SUMMARISE: f"a summary is asked for, {_FACTS}, or see the recap",
 }
 _CONVERSATION = (
     "the question is about something said before, and it is not known what: name whom or what you mean"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol, cast
 
-from answering.book_qa import Ask, BookQA
+from answering.asked_of_itself import said_of_itself
+from answering.book_qa import Ask, BookQA, Candidate, Found
 from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
@@ -140,22 +141,30 @@ class RetrievedPassages:
             for one, question in zip(found, questions, strict=True)
         ]
         results = []
-        for one, of_one, rank, gold in zip(found, answers, ranks, golds, strict=True):
-            best = next(iter(self._qa.cite(one, of_one)), None)
+        for question, one, of_one, rank, gold in zip(questions, found, answers, ranks, golds, strict=True):
+            told = () if reader.oracle or question.candidates else _told(one)
+            best = next(iter(told or self._qa.cite(one, of_one)), None)
             evidence = best.evidence if best else None
+            # What a span reader answers must itself stand there; what else is said is only near it.
+            is_span = bool(not told and of_one and of_one[0].span)
             results.append(
                 Answered(
                     text=best.text if best else "",
                     confidence=best.confidence if best else 0.0,
                     place=(evidence.start, evidence.end) if evidence else None,
-                    # What a span reader answers must itself stand there; generated text is only near it.
-                    quoted=of_one[0].text if of_one and of_one[0].span else evidence.text if evidence else "",
+                    quoted=of_one[0].text if is_span else evidence.text if evidence else "",
                     passages=tuple((hit.passage.start, hit.passage.end) for hit in one.in_story_order),
                     first_gold=gold,
                     reciprocal_rank=rank,
                 )
             )
         return results
+
+
+def _told(found: Found) -> Sequence[Candidate]:
+    """What the book says of itself, where it is asked for that and says it."""
+    said = said_of_itself(found)
+    return () if said is None else said.candidates
 
 
 def first_gold(places: Sequence[Place], gold: Sequence[Place]) -> int:

@@ -125,6 +125,13 @@ def test_how_it_ends_is_shown_by_its_last_passages(qa: BookQA) -> None:
     assert answer(qa, "How does the story end?", before="50%").passages == ()
 
 
+@pytest.mark.parametrize("question", ["What happens in chapter 2?", "What happened in the second chapter?"])
+def test_what_happens_in_a_chapter_is_a_summary(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question)
+    assert "summary" in (cited.note or "")
+    assert {one.chapter for one in cited.passages} == {"Chapter II. The Fair"}
+
+
 def test_of_a_book_without_chapters_all_passages_are_searched(qa: BookQA) -> None:
     assert answer(qa, "Who lit the lamp in chapter 2?", "plain").passages
     assert answer(qa, "Who lit the lamp in the last chapter?", "plain").passages

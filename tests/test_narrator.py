@@ -19,6 +19,7 @@ CALLED = (
     "sold it. “So, Corin!” cried Hedra Voss. “And the cart, Corin?” Hedra rose from my chair, and I gave her "
     "the key. "
 )
+STRAIGHT = CALLED.replace("“", '"').replace("”", '"')
 NAMELESS = CALLED.replace(", Corin", "").replace(", my dear Corin,", "").replace("Corin, where", "Where")
 OUTSIDE = (
     "Corin came to the mill at dusk and found Hedra Voss at the table. “You are late, Corin,” said Hedra "
@@ -37,7 +38,9 @@ def told(text: str) -> tuple[bool, str | None] | None:
     ("text", "expected"),
     [
         (CALLED, (True, "Corin")),
-        (CALLED.replace("“", '"').replace("”", '"'), (True, "Corin")),
+        (STRAIGHT, (True, "Corin")),
+        # Speech that goes on in the next paragraph is not closed before it.
+        ('"I was there, Hedra, and saw it.\n\n"So it was."\n\n' + STRAIGHT, (True, "Corin")),
         (NAMELESS, (True, None)),
         (OUTSIDE, (False, None)),
         (PLAY, None),

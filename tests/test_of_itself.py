@@ -6,10 +6,13 @@ import pytest
 
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
+from evaluation.benchmarks.benchmark import Question
+from evaluation.systems import RetrievedPassages
 from indexing.book import Book, Chapter
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
+from readers import open_reader
 
 FIRST_PAGE = """THE GLASS FERRY
 
@@ -223,3 +226,24 @@ def test_a_book_without_chapters_says_so(qa: BookQA) -> None:
     cited = answer(qa, "bare", "How many chapters are there?")
     assert (cited.text, cited.verdict) == ("", "none")
     assert cited.note == "the book has no chapters that are marked as such"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who is the main character?", "Where is the story set?", "How many chapters are there?", "Who laughed?"],
+)
+def test_what_is_evaluated_is_what_the_service_says(qa: BookQA, question: str) -> None:
+    system = RetrievedPassages(qa, "bm25", "overlap", open_reader("overlap"), 5, None)
+    [said] = system.answer([Question("q", "vell", question, ("Lisbet Corrow",), "vell")])
+    cited = answer(qa, "vell", question)
+    assert cited.evidence is not None
+    assert (said.text, said.confidence) == (cited.text, cited.confidence)
+    assert said.place == (cited.evidence.start, cited.evidence.end)
+    assert said.quoted == cited.evidence.text
+
+
+def test_candidates_of_a_benchmark_are_chosen_from_by_the_reader(qa: BookQA) -> None:
+    system = RetrievedPassages(qa, "bm25", "overlap", open_reader("overlap"), 5, None)
+    asked = Question("q", "vell", "Where is the story set?", ("Quill",), "vell", candidates=("Quill", "Osk"))
+    [said] = system.answer([asked])
+    assert said.text in asked.candidates

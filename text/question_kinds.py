@@ -45,7 +45,9 @@ AUXILIARIES = frozenset(
 _PERSON_NOUNS = frozenset({"name", "person", "man", "woman", "boy", "girl", "character"})
 _SUMMARIES = re.compile(
     r"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|what happens? (?:in|at) (?:the|this) (?:book|story|novel|"
-    r"chapter|end|play)|what (?:is|was) (?:the|this) (?:book|story|novel|play|chapter|tale) about|"
+    r"chapter|end|play)|"
+    r"what happen(?:s|ed) in (?:chapter \w+|(?:the|this) (?:\w+ )?chapter)|"
+    r"what (?:is|was) (?:the|this) (?:book|story|novel|play|chapter|tale) about|"
     r"how (?:does|did) (?:it|the (?:book|story|novel|play)) (?:all )?(?:end|finish))\b",
     re.I,
 )
