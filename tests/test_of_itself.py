@@ -70,6 +70,7 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
     [
         ("Who wrote this book?", "Maren Adair"),
         ("who is the author", "Maren Adair"),
+        ("author", "Maren Adair"),
         ("Who's the author of this novel?", "Maren Adair"),
         ("By whom was this book written?", "Maren Adair"),
         ("Hi! Can you tell me who wrote The Glass Ferry?", "Maren Adair"),
@@ -149,6 +150,7 @@ def test_no_more_is_told_than_has_been_read(qa: BookQA) -> None:
         "Can you tell me who the main character of the book is?",
         "What is the name of the main character?",
         "Who is the hero in The Weigher?",
+        "main character",
         "Who is the story about?",
     ],
 )
@@ -166,7 +168,12 @@ def test_the_main_character_is_whom_the_book_names_most(qa: BookQA, question: st
 
 @pytest.mark.parametrize(
     "question",
-    ["Who are the main characters?", "List the characters.", "What are the names of the main characters?"],
+    [
+        "Who are the main characters?",
+        "List the characters.",
+        "characters",
+        "What are the names of the main characters?",
+    ],
 )
 def test_the_main_characters_are_one_answer_with_a_place_of_each(qa: BookQA, question: str) -> None:
     cited = answer(qa, "vell", question)
@@ -184,6 +191,7 @@ def test_the_main_characters_are_one_answer_with_a_place_of_each(qa: BookQA, que
         "I wonder where the book is set.",
         "where is it set",
         "What is the setting of the book?",
+        "the setting",
         "In what town does the story take place?",
     ],
 )
