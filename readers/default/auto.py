@@ -49,7 +49,6 @@ class AutoReader(Ranker):
 
     selected_by: ClassVar[str] = "judge.json"
     refusal: ClassVar[str | None] = None  # what the writer says where the passages do not tell
-    names_feelings: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -79,7 +78,7 @@ class AutoReader(Ranker):
     @classmethod
     def _with(cls, selector: AnswerSelector, argument: str | None) -> Self:
         encoder, writer, version = cls.readers(argument)
-        feelings = Feelings.load(argument, encoder) if cls.names_feelings else None
+        feelings = Feelings.load(argument, encoder)
         if feelings is not None:
             version = f"{version}+{feelings.version}"
         return cls(encoder, writer, selector, version, feelings)
@@ -219,13 +218,11 @@ class AutoReader(Ranker):
 class AutoWriteReader(AutoReader):
     """As ``AutoReader``; what writes is the small language model of ``WriteReader``.
 
-    How likely it is to say that the passages do not tell is among what the selector goes by. It says itself
-    what somebody feels.
+    How likely it is to say that the passages do not tell is among what the selector goes by.
     """
 
     selected_by = "judge-write.json"
     refusal = REFUSAL
-    names_feelings = False
 
     @classmethod
     def readers(cls, argument: str | None) -> tuple[CrossEncoder, Ranker, str | None]:

@@ -184,7 +184,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "feelings",
         f"{_HERE}.feelings:train",
         "Fit in which word the default reader says how somebody feels, over its cross-encoder's states.",
-        used_as="--reader auto:DIR",
+        used_as="--reader auto:DIR, --reader auto-write:DIR",
         resumes=False,
     ),
     ObjectiveSpec(

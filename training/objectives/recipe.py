@@ -160,7 +160,7 @@ STEPS = (
         "writer-selector",
         _SELECTOR,
         settings={"writer": True, "questions": 150},
-        together={"start": ("generator", "ranges", "writer")},
+        together={"start": ("generator", "ranges", "feelings", "writer")},
         beside="smollm2",
     ),
 )
