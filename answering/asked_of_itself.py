@@ -13,7 +13,6 @@ from answering.citing import Candidate
 from answering.finding import Found
 from answering.narrator import narrator
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE, OfItself, Told
-from answering.scope import is_one_book
 from readers import spec_of
 from text.cloze import find_blank
 
@@ -54,9 +53,8 @@ def said_of_itself(found: Found) -> Said | None:
     would tell of other books. What it does not say, or not for certain, a language model may find in them.
     None for a question of any other kind, and where names do not tell.
     """
-    ask = found.ask
-    book = next(iter(found.books.values()), None)
-    if book is None or not is_one_book(ask.book_id) or ask.candidates or find_blank(ask.question):
+    ask, book = found.ask, found.alone
+    if book is None or ask.candidates or find_blank(ask.question):
         return None
     asked = asked_of_book(ask.question)
     said = None if asked is None else _ANSWERS[asked](OfItself(book.index, book.end))

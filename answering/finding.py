@@ -46,7 +46,7 @@ class Found:
 
     Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
     ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
-    ``missing`` says why there is nothing to read.
+    ``alone`` is the one book that is asked, if it is one. ``missing`` says why there is nothing to read.
     """
 
     ask: Ask
@@ -54,6 +54,7 @@ class Found:
     hits: tuple[BookHit, ...]
     in_story_order: tuple[BookHit, ...]
     reading: Reading
+    alone: Readable | None
     missing: str | None = None
 
     @property
@@ -108,9 +109,7 @@ def find(
         if kind.second_phase is not None:
             stopwatch.end(kind.second_phase)
     return [
-        _whole(ask, scope, summarised[i])
-        if i in summarised
-        else _found(ask, scope.extent.version, [scope.placed(hit) for hit in hits[i]], parts[i])
+        _whole(ask, scope, summarised[i]) if i in summarised else _found(ask, scope, hits[i], parts[i])
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
     ]
 
@@ -126,7 +125,8 @@ def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
     return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
 
 
-def _found(ask: Ask, version: str, hits: Sequence[BookHit], part: Part | None) -> Found:
+def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> Found:
+    hits = [scope.placed(hit) for hit in found]
     books = list(dict.fromkeys(hit.book.index.id for hit in hits))
     # A language model finds its way among more than can hold the answer, other readers go astray.
     all_of_them = spec_of(ask.reader).language_model
@@ -139,19 +139,33 @@ def _found(ask: Ask, version: str, hits: Sequence[BookHit], part: Part | None) -
         encoded=tuple(hit.encoded for hit in read),
     )
     missing = part.missing if part is not None and not hits else None
-    return Found(ask, version, _without_encoded(hits), _without_encoded(read), reading, missing)
+    return Found(
+        ask,
+        scope.extent.version,
+        _without_encoded(hits),
+        _without_encoded(read),
+        reading,
+        _alone(scope),
+        missing,
+    )
 
 
 def _part(ask: Ask, scope: Scope) -> Part | None:
     """The part of one book that the question is about."""
-    return part_asked(ask.question, scope.readable) if isinstance(scope, OneBook) else None
+    book = _alone(scope)
+    return None if book is None else part_asked(ask.question, book)
+
+
+def _alone(scope: Scope) -> Readable | None:
+    return scope.readable if isinstance(scope, OneBook) else None
 
 
 def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
     """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
-    if not spec_of(ask.reader).language_model or not isinstance(scope, OneBook):
+    book = _alone(scope)
+    if book is None or not spec_of(ask.reader).language_model:
         return None
-    return passages_to_summarise(ask.question, scope.readable)
+    return passages_to_summarise(ask.question, book)
 
 
 def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
@@ -159,7 +173,8 @@ def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
     hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
     texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
     reading = Reading(ask.question, texts)
-    return Found(ask, scope.extent.version, hits, hits, reading, None if hits else NO_SUCH_CHAPTER)
+    missing = None if hits else NO_SUCH_CHAPTER
+    return Found(ask, scope.extent.version, hits, hits, reading, _alone(scope), missing)
 
 
 def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:

@@ -139,7 +139,12 @@ def test_nothing_is_told_of_several_books_at_once_or_of_candidates(qa: BookQA) -
 
 def test_no_more_is_told_than_has_been_read(qa: BookQA) -> None:
     cited = answer(qa, "printed", "Who wrote this book?", before=FIRST_PAGE.index("by"))
-    assert "Adair" not in cited.text
+    assert (cited.text, cited.verdict) == ("", "none")
+
+
+def test_a_limit_before_the_first_whole_passage_hides_no_title_page(qa: BookQA) -> None:
+    cited = answer(qa, "printed", "Who wrote this book?", before=len(FIRST_PAGE))
+    assert (cited.text, cited.passages) == ("Maren Adair", ())
 
 
 @pytest.mark.parametrize(
