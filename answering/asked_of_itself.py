@@ -73,12 +73,18 @@ def _stated(book: OfItself, name: str) -> Said:
     return Said(candidates, None if candidates else _UNSAID[name])
 
 
+def _named_most(book: OfItself) -> tuple[Told, ...]:
+    """Those named most; nobody where hardly anybody is named."""
+    found = book.told(CHARACTERS)
+    return found if sum(one.mentions or 0 for one in found) >= _FEWEST else ()
+
+
 def _main_character(book: OfItself) -> Said | None:
     """Those named most; how likely each is the main character goes by how often they are named."""
-    found = book.told(CHARACTERS)
-    times = [one.mentions or 0 for one in found]
-    if sum(times) < _FEWEST:
+    found = _named_most(book)
+    if not found:
         return None
+    times = [one.mentions or 0 for one in found]
     first = min(_FIRST + _FIRST_OF_SHARE * times[0] / sum(times), _FIRST_AT_MOST)
     others = max(1, sum(times[1:]))
     chances = [first, *(min(first, (1 - first) * its / others) for its in times[1:])]
@@ -90,8 +96,8 @@ def _main_character(book: OfItself) -> Said | None:
 
 def _main_characters(book: OfItself) -> Said | None:
     """One answer: all who are named most, each with a place."""
-    found = book.told(CHARACTERS)
-    if sum(one.mentions or 0 for one in found) < _FEWEST:
+    found = _named_most(book)
+    if not found:
         return None
     first, *others = [one.evidence for one in found if one.evidence is not None]
     text = ", ".join(one.text for one in found)
