@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
-from answering.asked_part import heading_number
-from answering.book_questions import CHAPTERS, MAIN_CHARACTER, NARRATOR, asked_of_book
+from answering.book_questions import (
+    CHAPTER_TITLE,
+    CHAPTER_TITLES,
+    CHAPTERS,
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    LENGTH,
+    MAIN_CHARACTER,
+    NARRATOR,
+    PAGES,
+    READING_TIME,
+    asked_of_book,
+)
 from answering.citing import Candidate
+from answering.contents import (
+    chapter_count,
+    chapter_title,
+    chapter_titles,
+    first_sentence,
+    last_sentence,
+    length,
+    page_count,
+    reading_time,
+)
 from answering.finding import Found
+from answering.mention_questions import mentions_asked
+from answering.mentions import said_of_mentions
 from answering.narrator import narrator
-from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE, OfItself, Told
+from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
+from answering.quoted_speech import said_by
+from answering.said import Said
+from answering.which_chapter import chapters_of, looked_for
+from answering.who_is import who_is, who_is_asked
 from readers import spec_of
 from text.cloze import find_blank
 
 _UNSAID = {
     AUTHOR: "neither the book's file nor its first pages say who wrote it",
+    GENRE: "neither the book's file nor its first pages say what kind of book it is",
     TITLE: "neither the book's file nor its first pages say what it is called",
     FIRST_PUBLISHED: "neither the book's file nor its first pages say when it was first published",
-    CHAPTERS: "the book has no chapters that are marked as such",
 }
 # Of all places where one of the five most named is named, the share that are of the first among them says how
 # likely the first is the main character: a line through what 55 books have (docs/facts.md).
@@ -31,19 +57,6 @@ _BY_NAME = 0.8  # of 55 books six have one who is called by name, and those six 
 _ADDRESSED = "the story says I, and whoever tells it is addressed so"
 _NAMELESS = "the story says I, and nobody in it calls that person by a name"
 _OUTSIDE = "the story is told in the third person, by nobody in it"
-_LISTED = 0.9  # that a book has the chapters that were found
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The answers of the book itself, the best first; where there are none, ``missing`` says why.
-
-    They are ``guessed`` where they are counted from all of its names, which does not make them certain.
-    """
-
-    candidates: tuple[Candidate, ...]
-    missing: str | None = None
-    guessed: bool = False
 
 
 def said_of_itself(found: Found) -> Said | None:
@@ -54,13 +67,27 @@ def said_of_itself(found: Found) -> Said | None:
     None for a question of any other kind, and where names do not tell.
     """
     ask, book = found.ask, found.alone
-    if book is None or ask.candidates or find_blank(ask.question):
+    if ask.candidates or find_blank(ask.question):
         return None
-    asked = asked_of_book(ask.question)
-    said = None if asked is None else _ANSWERS[asked](OfItself(book.index, book.end))
+    said = None if book is None else _said(ask.question, OfItself(book.index, book.end))
+    if said is None and (what := looked_for(ask.question)) is not None:
+        said = chapters_of(what, found.hits)
     if said is None or (spec_of(ask.reader).language_model and (said.guessed or not said.candidates)):
         return None
     return replace(said, candidates=said.candidates[: ask.n_best])
+
+
+def _said(question: str, book: OfItself) -> Said | None:
+    asked = asked_of_book(question)
+    if asked == CHAPTER_TITLE:
+        return chapter_title(book, question)
+    if asked is not None:
+        return _ANSWERS[asked](book)
+    if (mentions := mentions_asked(question)) is not None:
+        return said_of_mentions(book, mentions)
+    if (name := who_is_asked(question)) is not None:
+        return who_is(name, book)
+    return said_by(question, book)
 
 
 def _told(book: OfItself, name: str) -> Said | None:
@@ -117,29 +144,19 @@ def _narrator(book: OfItself) -> Said | None:
     return Said((Candidate(who.text, who.confidence, who.evidence, _ADDRESSED),), guessed=True)
 
 
-def _chapters(book: OfItself) -> Said:
-    """How many begin before the limit, by their numbers where most have one: a preface has none.
-
-    Where the numbers only rise, the last of them says how many, even if one was not found.
-    """
-    numbered = {one: number for one in book.chapters if (number := heading_number(one.title))}
-    counted = [*numbered] if 2 * len(numbered) >= len(book.chapters) else book.chapters
-    if not counted:
-        return Said((), _UNSAID[CHAPTERS])
-    numbers = [*numbered.values()]
-    rising = all(one < following for one, following in pairwise(numbers))
-    count = numbers[-1] if rising and counted == [*numbered] else len(counted)
-    note = None if book.is_whole else "as far as the book has been read"
-    return Said((Candidate(str(count), _LISTED, book.heading(counted[-1]), note),))
-
-
 _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
-    **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED)},
+    **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE)},
     MAIN_CHARACTER: _main_character,
     CHARACTERS: _main_characters,
     LOCATION: partial(_told, name=LOCATION),
     NARRATOR: _narrator,
-    CHAPTERS: _chapters,
+    CHAPTERS: chapter_count,
+    CHAPTER_TITLES: chapter_titles,
+    FIRST_SENTENCE: first_sentence,
+    LAST_SENTENCE: last_sentence,
+    LENGTH: length,
+    PAGES: page_count,
+    READING_TIME: reading_time,
 }
 
 

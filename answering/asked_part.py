@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from answering.quotes import chapters_until
+from answering.quotes import chapters_until, paragraph_around
 from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
 from retrieval.hits import Hit, Readable
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
+from text.quotations import quoted_once
 from text.words import words
 
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
@@ -40,6 +41,7 @@ _ENDS = re.compile(rf"\bhow (?:does|did) {_WORK} (?:all )?(?:end|finish|conclude
 _END = 0.1  # of a book's characters
 _SMALL = 0.2  # of a passage's
 _SHORTEST_TITLE = 4
+_AROUND = 400  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def part_asked(question: str, book: Readable) -> Part | None:
     """The part that a question is about, None where it names none.
 
     That is a chapter by its number, by its title where the question says that it is one, the last, or this
-    one, where the limit is; and the last tenth of a book for how it ends.
+    one, where the limit is; the last tenth of a book for how it ends; and what stands around a quotation that
+    is in one place of the book.
     """
     index, end = book.index, book.end
     chapters = chapters_until(index, end)
@@ -85,7 +88,17 @@ def part_asked(question: str, book: Readable) -> Part | None:
         return Part(round((1 - _END) * index.characters), index.characters)
     said = [_words(question[match.end() :]) for match in _IN.finditer(question)]
     titled = next((one for one in chapters if any(_begins(words, one.title) for words in said)), None)
-    return None if titled is None else Part(titled.start, titled.end)
+    return _around_quotation(question, book) if titled is None else Part(titled.start, titled.end)
+
+
+def _around_quotation(question: str, book: Readable) -> Part | None:
+    """The paragraph of a quotation and what is next to it, where a question quotes what is said only once."""
+    text = book.read_so_far()
+    place = quoted_once(question, text)
+    if place is None:
+        return None
+    start, end = paragraph_around(text, place[0])
+    return Part(max(0, start - _AROUND), min(len(text), end + _AROUND))
 
 
 def apart_from_chapter(question: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
-from answering.asked_of_itself import Said, said_of_itself
+from answering.asked_of_itself import said_of_itself
 from answering.citing import (
     Candidate,
     CitedAnswer,
@@ -28,6 +28,7 @@ from answering.follow_ups import understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
+from answering.said import Said
 from answering.scope import is_one_book
 from answering.spoilers import LEAKED, guard_of, guarded
 from answering.trust import Thresholds, doubt, doubted, refusal
@@ -285,11 +286,12 @@ class BookQA:
     def _candidates(
         self, found: Found, answers: Sequence[Answer], said: Said | None
     ) -> tuple[Candidate, ...]:
-        """What the book says of itself, where it was asked for; else the answers, doubted."""
-        if said is not None:
+        """What the book says of itself, where it was asked for, or else the answers; doubted if found."""
+        if said is not None and not said.searched:
             return said.candidates
-        notes = {id: doubt(found.ask, book) for id, book in found.books.items()} if answers else {}
-        return doubted(self.cite(found, answers), notes)
+        candidates = self.cite(found, answers) if said is None else said.candidates
+        notes = {id: doubt(found.ask, book) for id, book in found.books.items()} if candidates else {}
+        return doubted(candidates, notes)
 
     def _cited(
         self,

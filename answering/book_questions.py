@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
-from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION, TITLE
+from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
+from indexing.chapters.numerals import NUMERAL
 
-MAIN_CHARACTER, NARRATOR, CHAPTERS = "main character", "narrator", "chapters"
+MAIN_CHARACTER, NARRATOR = "main character", "narrator"
+CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"
+FIRST_SENTENCE, LAST_SENTENCE = "first sentence", "last sentence"
+LENGTH, PAGES, READING_TIME = "length", "pages", "reading time"
 
 _WORK = r"(?:this|the|that) (?:book|novel|novella)"
 _THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
@@ -19,6 +23,13 @@ _MOSTLY = r"(?:mostly |mainly )?"
 _MAIN = r"(?:main|central|leading|lead|principal|primary|most important|key)"
 _ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
 _SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
+_LINE = r"(?:sentence|line|words?)"
+_NUMBERED = rf"(?:(?:the )?chapter (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
+_CHAPTERS = r"(?:chapters|chapter (?:titles|names|headings|list))"
+_SHOW = r"(?:list|name|give(?: me)?|show(?: me)?)"
+_BEGIN = rf"(?:does|did) {_STORY} (?:begin|start|open)"
+_END = rf"(?:does|did) {_STORY} (?:end|close|finish)"
+_READ = rf"(?:read|finish) (?:{_STORY}|it)"
 _WHAT_PLACE = r"(?:what|which) (?:place|location|city|town)"
 
 _ASKED = {
@@ -68,6 +79,53 @@ _ASKED = {
         rf"how many chapters{_ARE}(?: there)?{_IN}",
         rf"how many chapters (?:does|did) (?:{_STORY}|it) have",
         rf"how many chapters has (?:{_STORY}|it)(?: got)?",
+    ),
+    CHAPTER_TITLES: (
+        rf"what{_ARE} (?:all )?the (?:titles|names) of the chapters{_IN}",
+        rf"what{_ARE} the chapters (?:called|named|titled){_IN}",
+        rf"(?:(?:what{_ARE}|{_SHOW}) )?(?:all )?(?:the )?{_CHAPTERS}{_IN}",
+        rf"(?:(?:what{_IS}|{_SHOW}) )?(?:the )?(?:table of )?contents{_IN}",
+    ),
+    CHAPTER_TITLE: (
+        rf"what{_IS} {_NUMBERED} (?:called|named|titled){_IN}",
+        rf"what{_IS} the (?:title|name|heading) of {_NUMBERED}{_IN}",
+        rf"(?:the )?(?:title|name|heading) of {_NUMBERED}{_IN}",
+    ),
+    FIRST_SENTENCE: (
+        rf"(?:what{_IS} )?(?:the )?(?:very )?(?:first|opening) {_LINE}{_IN}",
+        rf"what{_ARE} the (?:very )?(?:first|opening) (?:words|lines){_IN}",
+        rf"how {_BEGIN}",
+        rf"(?:(?:with )?(?:what|which)) {_LINE} {_BEGIN}(?: with)?",
+    ),
+    LAST_SENTENCE: (
+        rf"(?:what{_IS} )?(?:the )?(?:very )?(?:last|final|closing) (?:sentence|line){_IN}",
+        rf"what{_ARE} the (?:very )?(?:last|final|closing) (?:words|lines) (?:of|in) {_STORY}",
+        rf"what{_IS} the (?:very )?(?:last|final|closing) word (?:of|in) {_STORY}",
+        rf"(?:(?:with )?(?:what|which)) {_LINE} {_END}(?: with)?",
+    ),
+    LENGTH: (
+        rf"how long{_IS} {_STORY}",
+        rf"how many words (?:does|did) (?:{_STORY}|it) have",
+        rf"how many words (?:are|were)(?: there)? in {_STORY}",
+        rf"how many words (?:is|has) {_STORY}(?: got)?",
+        rf"what{_IS} the (?:length|word count) of {_STORY}",
+        r"(?:the )?word count",
+    ),
+    PAGES: (
+        rf"how many pages (?:does|did) (?:{_STORY}|it) have",
+        rf"how many pages (?:are|were)(?: there)?(?: in {_STORY})?",
+        rf"how many pages (?:is|has) (?:{_STORY}|it)(?: got)?",
+    ),
+    READING_TIME: (
+        rf"how long (?:does|will|would) it take(?: (?:me|one|you|us))? to {_READ}",
+        rf"how long (?:does|will|would|do) (?:I|we|one|you) need (?:to {_READ}|for (?:{_STORY}|it))",
+        rf"how (?:many hours|much time) (?:does|will|would) it take(?: (?:me|one|you|us))? to {_READ}",
+        rf"what{_IS} the reading time(?: (?:of|for) {_STORY})?",
+    ),
+    GENRE: (
+        rf"(?:(?:what|which){_IS} )?(?:the )?genre{_IN}",
+        rf"(?:what|which) genre{_IS} {_STORY}(?: in)?",
+        rf"what (?:kind|sort|type) of (?:a )?(?:book|novel|story|text|work){_IS} (?:this|it|{_STORY})",
     ),
 }
 _PATTERNS = {name: re.compile("|".join(patterns), re.I) for name, patterns in _ASKED.items()}

@@ -169,6 +169,11 @@ def chapter_at(chapters: Sequence[Chapter], at: int) -> str | None:
     return None
 
 
+def whereabouts(place: Evidence) -> str:
+    """The chapter that a place is in, or else how far into the book it is."""
+    return place.chapter or f"{place.percent:g} % into the book"
+
+
 def page_at(pages: Sequence[Page], at: int) -> str | None:
     """The number of the page that holds the character ``at``."""
     last = bisect.bisect_right(pages, at, key=lambda page: page.start)

@@ -10,8 +10,10 @@ from typing import Any
 
 from answering.ask import Ask
 from answering.asked_part import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
+from answering.book_questions import asked_of_book
 from answering.opened_scope import OneBook, Scope
 from answering.summaries import passages_to_summarise
+from answering.which_chapter import MOST_HITS, looked_for
 from indexing.book import Passage
 from readers import spec_of
 from readers.reading import Reading
@@ -89,7 +91,7 @@ def find(
         if whole is not None:
             summarised[i] = whole
             continue
-        k = max(ask.k, scope.extent.passages) if all_hits else ask.k
+        k = max(ask.k, MOST_HITS if looked_for(ask.question) else 0, scope.extent.passages if all_hits else 0)
         groups[scope.key, ask.retriever, k, parts[i]].append(i)
     begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
     hits: dict[int, list[Hit]] = {}
@@ -97,7 +99,7 @@ def find(
         scope = scopes[members[0]]
         # Of a part of the book any passage may be the best.
         wanted = k if part is None else max(k, scope.extent.passages)
-        search = scope.retriever(name).begin([asks[i].searched for i in members], wanted, scope.before)
+        search = scope.retriever(name).begin([_searched(asks[i]) for i in members], wanted, scope.before)
         if part is not None:
             search = replace(search, k=k, found=[part.of(hits_of_one) for hits_of_one in search.found])
         begun[type(search.retriever)].append((members, search))
@@ -112,6 +114,11 @@ def find(
         _whole(ask, scope, summarised[i]) if i in summarised else _found(ask, scope, hits[i], parts[i])
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
     ]
+
+
+def _searched(ask: Ask) -> str:
+    """What passages are searched for: what the chapter of is asked, or the question without its blank."""
+    return looked_for(ask.question) or ask.searched
 
 
 def _of_part(ask: Ask) -> Ask:
@@ -153,7 +160,7 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
 def _part(ask: Ask, scope: Scope) -> Part | None:
     """The part of one book that the question is about."""
     book = _alone(scope)
-    return None if book is None else part_asked(ask.question, book)
+    return None if book is None or asked_of_book(ask.question) else part_asked(ask.question, book)
 
 
 def _alone(scope: Scope) -> Readable | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from text.named_entities import Entity
+from text.speech import SPEECH
 
 # Times "I" in 1,000 words that nobody speaks: from so many on somebody in the story tells it, up to so many
 # nobody does. Chosen, as what follows, on 55 books, whose six narrators who are called by name are found so.
@@ -15,10 +16,6 @@ _LEAST_SPEECH = 0.1  # of a text's characters: in less, or in a play, nobody can
 _FEWEST, _SHARE = 5, 0.4  # addresses, and of all of somebody's places, of one who tells and is seldom told of
 _MOST_NAMED = 25  # persons
 
-# Straight quotes within a paragraph: speech that goes on in the next is not closed, and opened again there.
-_SPEECH = re.compile(
-    r'“[^”]{1,2000}?”|"(?:[^"\n]|\n(?!\s*\n)){1,2000}?"|(?<!\w)‘(?:[^’\n]|\n(?!\s*\n)){15,2000}?’(?!\w)'
-)
 _I = re.compile(r"\b(?:I|me|my)\b")
 _BEFORE = re.compile(r"[,“\"‘]\s*(?:(?:my|dear|old|poor|good|Mr\.|Mrs\.|Miss|Dr\.|Captain)\s+)*\Z")
 _BEHIND = re.compile(r"\s*[,.!?;”\"’—-]")
@@ -39,7 +36,7 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
     A story that says "I" outside of speech is told by somebody in it, who is addressed in speech and hardly
     named elsewhere.
     """
-    spoken = [match.span() for match in _SPEECH.finditer(text)]
+    spoken = [match.span() for match in SPEECH.finditer(text)]
     if sum(end - start for start, end in spoken) <= _LEAST_SPEECH * len(text):
         return None
     said = bytearray(len(text))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from answering.asked_part import heading_number
 from answering.citing import Evidence, cite, passage_at
 from answering.main_characters import Cast
-from answering.quotes import chapters_until, story_text
+from answering.quotes import SHORTEST_LEAD, chapters_until, story_text
 from answering.title_page import Stated, TitlePage
 from indexing.book import Chapter
+from indexing.character_lookup import find_character
 from indexing.characters import named
+from indexing.errors import UnknownCharacter
 from indexing.index import BookIndex
 from text.named_entities import Entity
 
@@ -45,37 +49,57 @@ class OfItself:
     """What a book says of itself before the character ``limit``; ``cache`` keeps the names it has."""
 
     def __init__(self, index: BookIndex, limit: int, cache: Path | None = None) -> None:
-        self._index, self._limit, self._cache = index, limit, cache
+        self.index, self.limit, self._cache = index, limit, cache
 
     @cached_property
     def cast(self) -> Cast:
         """Whom and what the book names."""
-        return Cast(named(self.story, self._cache), len(self.story), self._index.title)
+        return Cast(self._named, len(self.story), self.index.title)
+
+    @cached_property
+    def _named(self) -> Sequence[Entity]:
+        return named(self.story, self._cache)
 
     @cached_property
     def story(self) -> str:
         """Its text, as far as it may be read, without what is no part of the story."""
-        return story_text(self._index, self._limit)
+        return story_text(self.index, self.limit)
+
+    @property
+    def opening(self) -> int:
+        """The character that the story begins at: its first chapter, where little stands before it.
+
+        That is the first with a number where most have one: a preface has none.
+        """
+        counted = self.numbered_chapters
+        start = counted[0].start if counted else 0
+        return 0 if start > SHORTEST_LEAD and counted == self.chapters else start
 
     @property
     def is_whole(self) -> bool:
         """Whether all of the book may be read."""
-        return self._limit >= self._index.characters
+        return self.limit >= self.index.characters
 
     @cached_property
     def chapters(self) -> list[Chapter]:
         """Those whose titles may be read."""
-        return chapters_until(self._index, self._limit)
+        return chapters_until(self.index, self.limit)
+
+    @property
+    def numbered_chapters(self) -> list[Chapter]:
+        """Those that have a number, where most of them have one, else all."""
+        numbered = [one for one in self.chapters if heading_number(one.title)]
+        return numbered if 2 * len(numbered) >= len(self.chapters) else self.chapters
 
     def told(self, name: str) -> tuple[Told, ...]:
         """The values of one of the six properties above, the surest first; none of any other."""
-        if not self._limit:
+        if not self.limit:
             return ()
         page = self._page
         if name == TITLE:
-            return self._stated(self._index.title, page.title())
+            return self._stated(self.index.title, page.title())
         if name == AUTHOR:
-            return self._stated(self._index.manifest.author, page.author())
+            return self._stated(self.index.manifest.author, page.author())
         if name == FIRST_PUBLISHED:
             return self._stated(None, page.first_published())
         if name == GENRE:
@@ -89,34 +113,41 @@ class OfItself:
 
     @cached_property
     def _page(self) -> TitlePage:
-        return TitlePage(self._index.text(0, self._limit), self.chapters)
+        return TitlePage(self.index.text(0, self.limit), self.chapters)
 
     def _stated(self, in_file: str | None, on_page: Stated | None) -> tuple[Told, ...]:
         """What the file states, at its place where the first pages have it; else what they state."""
         if in_file:
             place = self._page.place_of(in_file)
             if place is not None:
-                return (Told(in_file, 1.0, self._evidence(*place), "title page"),)
-            if on_page is None or in_file != self._index.id:
+                return (Told(in_file, 1.0, self.evidence(*place), "title page"),)
+            if on_page is None or in_file != self.index.id:
                 return (Told(in_file, _IN_FILE, None, "file"),)
         if on_page is None:
             return ()
         return (
-            Told(on_page.value, on_page.confidence, self._evidence(on_page.start, on_page.end), "title page"),
+            Told(on_page.value, on_page.confidence, self.evidence(on_page.start, on_page.end), "title page"),
         )
 
     def named(self, one: Entity, confidence: float) -> Told:
         """Somebody, or somewhere, at the first place that has the whole name."""
-        whole = (place for place in one.places if self._index.text(*place) == one.name)
+        whole = (place for place in one.places if self.index.text(*place) == one.name)
         place = next(whole, one.places[0])
-        return Told(one.name, confidence, self._evidence(*place), "names", one.aliases, len(one.places))
+        return Told(one.name, confidence, self.evidence(*place), "names", one.aliases, len(one.places))
+
+    def person(self, name: str) -> Entity | None:
+        """Who is called so, with all places; None where nobody is, or several are."""
+        try:
+            return find_character(self.story, self._named, name)
+        except UnknownCharacter:
+            return None
 
     def heading(self, chapter: Chapter) -> Evidence:
         """The line that a chapter begins with."""
-        lines = self._index.text(chapter.start, min(chapter.end, self._limit)).lstrip().splitlines()
+        lines = self.index.text(chapter.start, min(chapter.end, self.limit)).lstrip().splitlines()
         start = chapter.start
-        return self._evidence(start, start + max(1, len(lines[0].rstrip()) if lines else 1))
+        return self.evidence(start, start + max(1, len(lines[0].rstrip()) if lines else 1))
 
-    def _evidence(self, start: int, end: int) -> Evidence:
+    def evidence(self, start: int, end: int) -> Evidence:
         """``book.text[start:end]`` with its place."""
-        return cite(self._index, passage_at(self._index, start, end), start, end, self._limit)
+        return cite(self.index, passage_at(self.index, start, end), start, end, self.limit)

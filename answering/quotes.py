@@ -12,6 +12,7 @@ from indexing.index import BookIndex
 from text.sentences import sentence_spans
 
 REACH = 2000  # characters: so far around a place its paragraph is looked at
+SHORTEST_LEAD = 3_000  # characters: what stands before the first chapter is a title page, or a chapter itself
 _CLOSING = "\"'”’»)]}_*"
 _ENDS = ".!?…"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from answering.quotes import Quote, chapters_until, is_whole, quote, story_text
+from answering.quotes import SHORTEST_LEAD, Quote, chapters_until, is_whole, quote, story_text
 from indexing.index import BookIndex
 from retrieval.centrality import lexrank, tfidf
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
@@ -18,7 +18,6 @@ SENTENCES = 2
 MOST_SENTENCES = 10
 _CANDIDATES = 30  # of a stretch, that those which are unlike each other are chosen from
 LONGEST_STRETCH = 30_000  # characters: a longer chapter, or a book without any, is retold in parts
-SHORTEST_LEAD = 3_000  # characters: what stands before the first chapter is a title page, or a chapter itself
 _FEWEST_WORDS, _MOST_WORDS = 6, 60
 _SPEECH = re.compile(r"[\"“”«»]|(?:^|\s)['‘]|^[—–-]")
 _NAME = re.compile(r"\s[\"“‘(]?[^\W\d_a-z]\w")  # a capital within the sentence

@@ -23,6 +23,7 @@ _FACTS = "and this reader finds short facts alone: ask for one of them"
 _CANNOT = {
     Kind.YES_NO: "yes or no is asked for, which this reader cannot say: ask who, what, where, when or why",
     Kind.DESCRIBE: f"a description is asked for, {_FACTS}, or see who somebody is",
+    Kind.MEANING: f"what it means is asked for, which a book leaves to its readers, {_FACTS}",
     Kind.SUMMARISE: f"a summary is asked for, {_FACTS}, or see the recap",
 }
 _CONVERSATION = (

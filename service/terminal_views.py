@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from answering.quotes import Quote
 
 _HIGHLIGHT = "bold black on yellow"
+_MOST_ALSO = 5  # further places of an answer that are listed
 _ABOVE = {
     "maybe": "Maybe:",
     "none": "The passages read may not answer this; the best guess is:",
@@ -37,10 +38,10 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool
         lines.append(Text(_ABOVE[cited.verdict], style="yellow"))
     lines.append(_answer_line(cited.text, cited.confidence))
     lines += _note_lines(cited.note)
-    if cited.evidence is None:
+    if cited.evidence is None and cited.verdict != "answer":
         nothing = "nothing in what was read supports an answer"
         lines.append(Text(nothing if cited.text or cited.note is None else _places_read(cited), style="dim"))
-    else:
+    elif cited.evidence is not None:
         lines += [
             Text(),
             _sentence(cited.evidence, plain),
@@ -78,7 +79,10 @@ def _note_lines(note: str | None, indent: int = 0) -> list[Text]:
 
 
 def _also_lines(also: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:
-    return [Text(f"{' ' * indent}also: {_where(place, titled)}", style="dim") for place in also]
+    space = " " * indent
+    lines = [Text(f"{space}also: {_where(place, titled)}", style="dim") for place in also[:_MOST_ALSO]]
+    rest = len(also) - _MOST_ALSO
+    return [*lines, Text(f"{space}and {rest:,} more places", style="dim")] if rest > 0 else lines
 
 
 def _chain_lines(chain: Sequence[Evidence], titled: bool, indent: int = 0) -> list[Text]:

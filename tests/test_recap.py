@@ -11,7 +11,8 @@ import pytest
 import shelf
 from server import problem, serving
 
-from answering.recaps import LONGEST_STRETCH, SHORTEST_LEAD, recap
+from answering.quotes import SHORTEST_LEAD
+from answering.recaps import LONGEST_STRETCH, recap
 from evaluation.sample import sample_story
 from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, build_book

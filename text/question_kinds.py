@@ -22,6 +22,7 @@ class Kind(StrEnum):
     YES_NO = "yes or no"
     DESCRIBE = "describe"
     SUMMARISE = "summarise"
+    MEANING = "meaning"
     WHAT = "what"
     OTHER = "other"
 
@@ -47,9 +48,19 @@ _SUMMARIES = re.compile(
     r"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|what happens? (?:in|at) (?:the|this) (?:book|story|novel|"
     r"chapter|end|play)|"
     r"what happen(?:s|ed) in (?:chapter \w+|(?:the|this) (?:\w+ )?chapter)|"
-    r"what (?:is|was) (?:the|this) (?:book|story|novel|play|chapter|tale) about|"
+    r"what(?:['’]?s| is| was) (?:it|(?:the|this) (?:book|story|novel|play|chapter|tale)) about|"
+    r"what(?:['’]?s| is| was) (?:chapter \w+|the (?:\w+ )?chapter) about|"
     r"how (?:does|did) (?:it|the (?:book|story|novel|play)) (?:all )?(?:end|finish))\b",
     re.I,
+)
+_MEANINGS = re.compile(
+    r"what(?:['’]?s| is| was| are| were) the (?:main |central |key |major |underlying |overall )?"
+    r"(?:themes?|morals?|message|meaning|point|lessons?|significance)(?: (?:of|in|behind) (?:it|(?:the|this) "
+    r"(?:whole |entire )?(?:book|story|novel|novella|play|tale|title)))?|"
+    r"what (?:do|does|did) .+ symboli[sz]e|"
+    r"what (?:do|can|should) (?:we|i|readers?|the reader) learn from (?:it|(?:the|this) \w+)|"
+    r"what (?:is|was) the author (?:trying to say|saying)",
+    re.I | re.S,
 )
 _DESCRIPTIONS = re.compile(
     r"(?:(?:and|so|please|can you|could you|would you) )*"
@@ -81,6 +92,8 @@ def question_kind(question: str) -> Kind:
         return Kind.SUMMARISE
     if _DESCRIPTIONS.fullmatch(question.strip(" ?!.")):
         return Kind.DESCRIBE
+    if _MEANINGS.fullmatch(question.strip(" ?!.")):
+        return Kind.MEANING
     keys = [token.key for token in tokens(question)]
     while keys and keys[0] in OPENERS:
         del keys[0]

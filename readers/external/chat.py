@@ -42,6 +42,7 @@ _PROMPTS = {
     Kind.WHY: "explain",
     Kind.HOW: "explain",
     Kind.DESCRIBE: "describe",
+    Kind.MEANING: "describe",
     Kind.SUMMARISE: "summary",
 }
 _LONG = ("describe", "compare", "summary", "summary-join")

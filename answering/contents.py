@@ -1,0 +1,140 @@
+"""A book as it is printed: its chapters, its first and its last sentence, how long it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from itertools import pairwise
+
+from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, heading_number, last_chapter, numbered_chapter
+from answering.citing import Candidate
+from answering.of_itself import OfItself
+from answering.said import Said
+from text.sentences import sentence_spans
+from text.words import words
+
+NO_CHAPTERS = "the book has no chapters that are marked as such"
+_NO_PAGES = "the book's file has no page numbers"
+_NO_SENTENCE = "the book has no sentence there"
+_LISTED = 0.9  # that a book has the chapters that were found
+_EXACT = 1.0
+# Of 55 books so many have what is taken for their first and their last sentence (docs/facts.md).
+_OPENS, _CLOSES = 0.78, 0.84
+WORDS_A_MINUTE = 260  # fiction, read silently: Brysbaert 2019, How many words do we read per minute?
+_AFTER = 0.2  # of a text, behind whose end notes may stand
+_CLOSED = re.compile(r"[.!?…:;—-][\"'”’»)\]_*]*\Z|[”\"]\Z")
+_NOTE = re.compile(r"\W*(?:\{\d|\[|\|)|\W*(?:footnotes?|page \d+|transcriber|notes?:)", re.I)
+_END = re.compile(r"\W*(?:the end|end|finis|fin|finis coronat opus|the end of .{1,80})\W*", re.I)
+
+
+def chapter_count(book: OfItself) -> Said:
+    """How many chapters begin before the limit, by their numbers where most have one: a preface has none.
+
+    Where the numbers only rise, the last of them says how many, even if one was not found.
+    """
+    counted = book.numbered_chapters
+    if not counted:
+        return Said((), NO_CHAPTERS)
+    numbers = [number for one in counted if (number := heading_number(one.title))]
+    rising = len(numbers) == len(counted) and all(one < following for one, following in pairwise(numbers))
+    count = numbers[-1] if rising else len(counted)
+    return Said((Candidate(str(count), _LISTED, book.heading(counted[-1]), _so_far(book)),))
+
+
+def chapter_titles(book: OfItself) -> Said:
+    """The titles of the chapters that begin before the limit, in one answer, with the place of each."""
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    first, *others = map(book.heading, book.chapters)
+    text = "; ".join(" ".join(one.title.split()) for one in book.chapters)
+    return Said((Candidate(text, _LISTED, first, _so_far(book), tuple(others)),))
+
+
+def chapter_title(book: OfItself, question: str) -> Said:
+    """The title of the chapter that a question asks for by its number, or of the last."""
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    bounds = numbered_chapter(question, book.chapters) or last_chapter(question, book.index.chapters)
+    if bounds is None or bounds == (0, 0):
+        return Said((), NO_SUCH_CHAPTER)
+    found = next((one for one in book.chapters if (one.start, one.end) == bounds), None)
+    if found is None:
+        return Said((), NOT_READ)
+    return Said((Candidate(" ".join(found.title.split()), _LISTED, book.heading(found)),))
+
+
+def first_sentence(book: OfItself) -> Said:
+    """The sentence that the story begins with, behind title pages, prefaces and headings."""
+    titles = {word for one in book.numbered_chapters[:2] for word in words(one.title)}
+    for first, last in _paragraphs(book.story, book.opening):
+        if _is_told(book.story[first:last], titles):
+            begins, ends = sentence_spans(book.story[first:last])[0]
+            return Said((_sentence(book, first + begins, first + ends, _OPENS),))
+    return Said((), _NO_SENTENCE)
+
+
+def last_sentence(book: OfItself) -> Said:
+    """The sentence that the story ends with, where all of it may be read."""
+    if not book.is_whole:
+        return Said((), NOT_READ)
+    paragraphs = _paragraphs(book.story, round((1 - _AFTER) * len(book.story)))
+    ends = [at for at, place in enumerate(paragraphs) if _END.fullmatch(book.story, *place)]
+    for first, last in reversed(paragraphs[: ends[-1]] if ends else paragraphs):
+        text = book.story[first:last]
+        if _is_told(text, frozenset()):
+            begins, closes = sentence_spans(text)[-1]
+            return Said((_sentence(book, first + begins, first + closes, _CLOSES),))
+    return Said((), _NO_SENTENCE)
+
+
+def length(book: OfItself) -> Said:
+    """How many words the book has, and how long it takes to read them."""
+    count = book.index.manifest.counts.words
+    return Said((Candidate(f"{count:,} words", _EXACT, None, _reading_time(count)),))
+
+
+def reading_time(book: OfItself) -> Said:
+    """How long it takes to read the book."""
+    count = book.index.manifest.counts.words
+    return Said((Candidate(_time(count), _EXACT, None, _reading_time(count)),))
+
+
+def page_count(book: OfItself) -> Said:
+    """The number that is printed on the last page."""
+    pages = book.index.manifest.pages
+    if not pages:
+        return Said((), f"{_NO_PAGES}: it has {book.index.manifest.counts.words:,} words")
+    note = None if pages[-1].label == str(len(pages)) else f"the last of them is numbered {pages[-1].label}"
+    return Said((Candidate(str(len(pages)), _EXACT, None, note),))
+
+
+def _so_far(book: OfItself) -> str | None:
+    return None if book.is_whole else "as far as the book has been read"
+
+
+def _sentence(book: OfItself, start: int, end: int, confidence: float) -> Candidate:
+    place = book.evidence(start, end)
+    return Candidate(place.text, confidence, place)
+
+
+def _paragraphs(text: str, start: int) -> list[tuple[int, int]]:
+    """The bounds of the paragraphs of ``text[start:]``, which blank lines part."""
+    return [(start + m.start(), start + m.end()) for m in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text[start:])]
+
+
+def _is_told(paragraph: str, titles: Set[str]) -> bool:
+    """Whether a paragraph is of the story: no heading, of whose titles these are the words, and no note."""
+    said = words(paragraph)
+    if not said or titles >= {*said} or _NOTE.match(paragraph):
+        return False
+    return _CLOSED.search(paragraph) is not None
+
+
+def _reading_time(count: int) -> str:
+    return f"{count:,} words, at {WORDS_A_MINUTE} a minute {_time(count)}"
+
+
+def _time(count: int) -> str:
+    minutes = max(1, round(count / WORDS_A_MINUTE))
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

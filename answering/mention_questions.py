@@ -1,0 +1,122 @@
+"""Questions about the words of a book, told from those about its story: how often and where it has which."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Asks = Literal["how often", "where", "whether"]
+
+_WORK = r"(?:book|novel|novella|story|tale|play|text|narrative)"
+_THIS = rf"(?:the|this|that) (?:(?:whole|entire) )?{_WORK}"
+_IN = rf"(?: (?:in|throughout|of) {_THIS}| here)"
+_WORD = r"(?:the )?(?P<word>words?|phrase|expression|term|name) "
+_IS, _DOES = r"(?:['’]?s| is| are| was| were)", r" (?:does|do|did)"
+_NAMED = r"(?:mentioned|referred to|spoken of)"
+_OCCUR = r"(?:occur|come up|turn up|show up|appear)"
+_MENTIONS = r"(?:mentions|occurrences)"
+_MEET = r"(?:meet|see|hear of|hear about)"
+_TIMES = r"how (?:many times|often)"
+_WHERE = r"(?:when|where|(?:in )?(?:what|which) (?P<chapter>chapters?)|at (?:what|which) point)"
+_AT = r"(?P<at>first|last)"
+_WHAT = r"(?P<what>.+?)"
+_ANYWHERE = r"(?: at all| anywhere| by name)?"
+_SOMEBODY = r"(?:a|any|some|an)(?:body|one)?(?: (?:character|person|man|woman|boy|girl))?"
+
+_ASKED: dict[Asks, tuple[str, ...]] = {
+    "how often": (
+        rf"{_TIMES}{_IS} (?:{_WORD})?{_WHAT} {_NAMED}{_IN}?",
+        rf"{_TIMES}{_IS} {_WORD}{_WHAT} used{_IN}?",
+        rf"{_TIMES}{_DOES} {_WORD}{_WHAT} {_OCCUR}{_IN}?",
+        rf"{_TIMES}{_DOES} (?P<who>.+?) {_OCCUR}{_IN}",
+        rf"{_TIMES}{_DOES} (?:{_THIS}|it) (?:use|mention|say|name) (?:{_WORD})?{_WHAT}",
+        rf"how many {_MENTIONS} of (?:{_WORD})?{_WHAT} are there{_IN}?",
+        rf"(?:count|(?:what is )?the number of)(?: the| all)? {_MENTIONS} of (?:{_WORD})?{_WHAT}{_IN}?",
+    ),
+    "where": (
+        rf"{_WHERE}{_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED}{_IN}?",
+        rf"(?:what|which) (?P<chapter>chapters?) (?:mentions?|names?) (?:{_WORD})?{_WHAT}",
+        rf"{_WHERE}{_IS} (?P<who>.+?) (?:first )?introduced{_IN}?",
+        rf"{_WHERE}{_DOES} {_WORD}{_WHAT} {_AT} {_OCCUR}{_IN}?",
+        rf"{_WHERE}{_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come in|enter){_IN}?",
+        rf"{_WHERE}{_DOES} (?P<who>.+?) make (?:his|her|its|their) {_AT} appearance{_IN}?",
+        rf"{_WHERE}{_DOES} (?P<who>.+?) appear for the {_AT} time{_IN}?",
+        rf"{_WHERE}{_DOES} (?:we|you|I|one|the reader) {_AT} {_MEET} (?P<who>.+?){_IN}?",
+        rf"(?:{_WHERE}{_IS} )?the {_AT} (?:mention|occurrence) of (?:{_WORD})?{_WHAT}{_IN}?",
+        rf"(?:{_WHERE}{_IS} )?the {_AT} appearance of (?P<who>.+?){_IN}?",
+        rf"(?:what|which) (?P<chapter>chapter){_IS} (?P<who>.+?) (?:first )?introduced in",
+        rf"(?:what|which) (?P<chapter>chapters?){_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED} in",
+        rf"(?:what|which) (?P<chapter>chapter){_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come) in",
+    ),
+    "whether": (
+        rf"(?:is|was) there {_SOMEBODY} (?:called|named|by the name of) (?P<who>.+?){_IN}?",
+        rf"(?:is|are|was|were) (?:{_WORD})?{_WHAT} (?:ever )?{_NAMED}{_ANYWHERE}{_IN}?",
+        rf"(?:does|do|did) {_WORD}{_WHAT} (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}?",
+        rf"(?:does|do|did) (?P<who>.+?) (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}",
+        rf"(?:does|did) (?:{_THIS}|it) (?:ever )?(?:mention|name) (?:{_WORD})?{_WHAT}{_ANYWHERE}",
+        rf"(?:does|did) (?:{_THIS}|it) (?:ever )?(?:use|contain|have) {_WORD}{_WHAT}{_ANYWHERE}",
+        rf"(?:is|was) (?P<who>.+?){_IN}",
+        rf"(?:is|was) (?P<who>.+?) (?:a|one of the) (?:character|person)s?{_IN}",
+    ),
+}
+_PATTERNS = [(asks, re.compile(one, re.I)) for asks, patterns in _ASKED.items() for one in patterns]
+_QUOTED = re.compile(r"[\"“”'‘’«»](?P<inside>[^\"“”«»]+)[\"“”'‘’«»]")
+_OPEN = frozenset({"it", "he", "she", "they", "him", "her", "them", "this", "that", "who", "what", "there"})
+_ARTICLE = re.compile(r"\A(?:the|an?) ", re.I)
+_WITHIN_NAME = frozenset({"of", "the", "de", "du", "la", "le", "van", "von", "and"})
+_LONGEST = 8  # words
+
+
+@dataclass(frozen=True, slots=True)
+class MentionQuestion:
+    """How often, where or whether a book has ``what``: words as they are written, or or who is so called.
+
+    ``as_words`` where the question says that they are words, a name or a phrase, or quotes them, and
+    ``in_person`` where it asks of somebody who is in the story. ``which`` says which places are asked for,
+    and ``chapter`` that it is their chapters.
+    """
+
+    asks: Asks
+    what: str
+    as_words: bool
+    in_person: bool
+    which: Literal["first", "last", "all"]
+    chapter: bool
+
+
+def mentions_asked(question: str) -> MentionQuestion | None:
+    """What a question asks of the words of a book; None for others."""
+    bare = " ".join(question.split()).rstrip("?!. ")
+    for asks, pattern in _PATTERNS:
+        match = pattern.fullmatch(bare)
+        if match is None:
+            continue
+        found = match.groupdict()
+        who, what = found.get("who"), found.get("what")
+        said = (who or what or "").strip(" ,")
+        quoted = _QUOTED.fullmatch(said)
+        plain = quoted["inside"].strip() if quoted else _ARTICLE.sub("", said)
+        if not plain or plain.lower() in _OPEN or len(plain.split()) > _LONGEST:
+            return None
+        return MentionQuestion(
+            asks,
+            plain,
+            as_words=bool(quoted or found.get("word")),
+            in_person=who is not None,
+            which=_which(found.get("at"), who),
+            chapter=found.get("chapter") is not None,
+        )
+    return None
+
+
+def _which(at: str | None, who: str | None) -> Literal["first", "last", "all"]:
+    """Whoever is introduced is so at first; what is mentioned may be in many places."""
+    if at is None:
+        return "all" if who is None else "first"
+    return "last" if at.lower() == "last" else "first"
+
+
+def is_name(words: str) -> bool:
+    """Whether words are a name, each of them with a capital but for such as stand within one."""
+    return all(word[:1].isupper() or word in _WITHIN_NAME for word in words.split())

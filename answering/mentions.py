@@ -1,0 +1,89 @@
+"""Where and how often a book has words, or names somebody: counted in all of it, no model is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from answering.citing import Candidate, Evidence, chapter_at, whereabouts
+from answering.contents import NO_CHAPTERS
+from answering.mention_questions import MentionQuestion, is_name
+from answering.of_itself import OfItself
+from answering.said import Said
+from text.named_entities import Entity
+
+_CERTAIN = 0.9  # that all places are found, and none of something else
+_Place = tuple[int, int]
+_MOST_PLACES = 10  # that are cited of a count
+
+
+def said_of_mentions(book: OfItself, asked: MentionQuestion) -> Said | None:
+    """How often, where or whether the book has what is asked for, before its limit.
+
+    None where somebody is asked for without a name, such as the murderer, and where the question may be
+    of what the book tells: when the calendar was introduced.
+    """
+    by_name = not asked.as_words and (asked.in_person or asked.what != asked.what.lower())
+    found = book.person(asked.what) if by_name else None
+    person = found if found is not None and found.is_person else None
+    if person is None and not asked.as_words:
+        if asked.asks == "where" and not asked.chapter and (asked.in_person or not book.chapters):
+            return None
+        if asked.in_person and not is_name(asked.what):
+            return None
+    places = _written(book.story, asked.what) if person is None else person.places
+    # A table of contents is passed over, where the story has it, too.
+    places = [one for one in places if one[0] >= book.opening] or [*places]
+    if not places:
+        return _never(book, asked)
+    if asked.asks == "where":
+        return _where(book, places, asked, person)
+    text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
+    return _cited(
+        text, [book.evidence(*place) for place in places[:_MOST_PLACES]], _counted(places, asked, person)
+    )
+
+
+def _where(book: OfItself, places: Sequence[_Place], asked: MentionQuestion, person: Entity | None) -> Said:
+    """The chapters of mentions, or how far into the book they are where it has no chapters."""
+    if asked.chapter and not book.chapters:
+        return Said((), NO_CHAPTERS)
+    if asked.which == "all":
+        firsts = {chapter_at(book.index.chapters, place[0]): place for place in reversed(places)}
+        cited = sorted(firsts.values()) if book.chapters else places[:_MOST_PLACES]
+        found = [book.evidence(*place) for place in cited]
+        return _cited("; ".join(map(whereabouts, found)), found, _counted(places, asked, person))
+    place = book.evidence(*places[-1 if asked.which == "last" else 0])
+    so_far = "" if book.is_whole else ", as far as the book has been read"
+    return _cited(whereabouts(place), [place], f"the {asked.which} place that has {place.text!r}{so_far}")
+
+
+def _cited(text: str, places: Sequence[Evidence], note: str) -> Said:
+    return Said((Candidate(text, _CERTAIN, places[0], note, tuple(places[1:])),))
+
+
+def _never(book: OfItself, asked: MentionQuestion) -> Said:
+    part = "the book" if book.is_whole else "what has been read of the book"
+    never = f"{part} never mentions {asked.what!r}"
+    if asked.asks == "where":
+        return Said((), never)
+    return Said((Candidate("No" if asked.asks == "whether" else "0", _CERTAIN, None, never),))
+
+
+def _counted(places: Sequence[_Place], asked: MentionQuestion, person: Entity | None) -> str:
+    if person is None:
+        how = f"{asked.what!r}, as it is written"
+    else:
+        how = " or ".join(repr(name) for name in (person.name, *person.aliases))
+    times = "once" if len(places) == 1 else f"{len(places):,} times"
+    return f"{times}: {how}"
+
+
+def _written(text: str, what: str) -> list[_Place]:
+    """Where a text has the words: with the capitals they are written with, or else in any case."""
+    words = r"\s+".join(re.sub("['’]", "['’]", re.escape(word)) for word in what.split())
+    for flags in [0] * (what != what.lower()) + [re.IGNORECASE]:
+        pattern = re.compile(rf"(?<!\w){words}(?!\w)", flags)
+        if found := [match.span() for match in pattern.finditer(text)]:
+            return found
+    return []

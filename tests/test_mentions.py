@@ -1,0 +1,158 @@
+"""How often and where a book mentions what: counted in all of it, as far as it has been read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from answering.book_qa import Ask, BookQA
+from answering.citing import CitedAnswer
+from answering.contents import NO_CHAPTERS
+from answering.mention_questions import mentions_asked
+from indexing.book import Book, Chapter
+from indexing.build import build_book
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
+
+PARTS = (
+    (
+        "Chapter I. The Kiln",
+        "Wenna fired the kiln before the frost came. “Good morning, Wenna,” said Mr. Brock. Wenna turned "
+        "forty bowls that week, and Mr. Brock carried the clay. Wenna laughed at him, and Mr. Brock "
+        "laughed, too.",
+    ),
+    (
+        "Chapter II. The Fair",
+        "At the fair the bowls were sold for two crowns each. Mr. Brock lost his hat there, and Jory Pask "
+        "found it. “Thank you,” said Mr. Brock. Jory Pask said nothing. Wenna knew Jory Pask, who sold clay "
+        "of his own.",
+    ),
+    (
+        "Chapter III. The Flood",
+        "The river took the kiln away. Wenna waited for the boat, and Jory Pask came.",
+    ),
+)
+TEXT, MARKED = "", []
+for heading, told in PARTS:
+    MARKED.append(Chapter(heading, len(TEXT), len(TEXT) + len(f"{heading}\n\n{told}\n\n")))
+    TEXT += f"{heading}\n\n{told}\n\n"
+FIRST, SECOND, THIRD = (one.title for one in MARKED)
+
+
+@pytest.fixture(scope="module")
+def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
+    store = IndexStore(tmp_path_factory.mktemp("store"))
+    build_book(Book("kiln", "The Kiln", TEXT, "test", tuple(MARKED)), BuildSettings(words=30), store)
+    build_book(Book("plain", "The Kiln", TEXT, "test"), BuildSettings(words=30), store)
+    return BookQA(store)
+
+
+def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> CitedAnswer:
+    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "pattern"),
+    [
+        ("How many times is the kiln mentioned?", r"(?i)\bkiln\b"),
+        ("How often does the word 'bowls' occur?", r"\bbowls\b"),
+        ("how many times does the word clay appear in the book", r"\bclay\b"),
+        ("How many mentions of Jory Pask are there?", r"\bJory Pask\b"),
+        ("How often does Wenna appear in the story?", r"\bWenna\b"),
+        ("Count the occurrences of laughed", r"\blaughed\b"),
+    ],
+)
+def test_mentions_are_all_counted_and_the_first_are_cited(qa: BookQA, question: str, pattern: str) -> None:
+    places = [match.span() for match in re.finditer(pattern, TEXT)]
+    cited = answer(qa, question)
+    assert (cited.text, cited.verdict) == (str(len(places)), "answer")
+    found = [(one.start, one.end) for one in (cited.evidence, *cited.candidates[0].also) if one]
+    assert found == places[:10]
+
+
+def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
+    cited = answer(qa, "How many times is Wenna mentioned?", before=MARKED[1].start)
+    assert cited.text == str(TEXT[: MARKED[1].start].count("Wenna"))
+
+
+@pytest.mark.parametrize(
+    ("question", "where", "place"),
+    [
+        ("When does Jory first appear?", SECOND, TEXT.index("Jory")),
+        ("In which chapter is Jory Pask introduced?", SECOND, TEXT.index("Jory")),
+        ("Which chapter is Jory introduced in?", SECOND, TEXT.index("Jory")),
+        ("Where is the hat first mentioned?", SECOND, TEXT.index("hat there")),
+        ("When do we first meet Mr. Brock?", FIRST, TEXT.index("Mr. Brock")),
+        ("Where does Mr. Brock last appear?", SECOND, TEXT.rindex("Mr. Brock")),
+        ("When is the kiln last mentioned?", THIRD, TEXT.rindex("kiln")),
+    ],
+)
+def test_the_first_or_last_mention_is_told_by_its_chapter(
+    qa: BookQA, question: str, where: str, place: int
+) -> None:
+    cited = answer(qa, question)
+    assert (cited.text, cited.verdict) == (where, "answer")
+    assert cited.evidence is not None
+    assert cited.evidence.start == place
+
+
+@pytest.mark.parametrize("question", ["Which chapters mention Jory Pask?", "Where is Jory Pask mentioned?"])
+def test_all_chapters_of_a_name_are_listed_with_a_place_of_each(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question)
+    assert cited.text == f"{SECOND}; {THIRD}"
+    assert [one.chapter for one in (cited.evidence, *cited.candidates[0].also) if one] == [SECOND, THIRD]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Is Jory Pask in the book?", "Yes"),
+        ("Does Wenna appear in the story?", "Yes"),
+        ("Is there a character called Jory?", "Yes"),
+        ("Is the hat ever mentioned?", "Yes"),
+        ("Is Dumbledore in the book?", "No"),
+        ("Does the book mention a submarine?", "No"),
+        ("Is there anyone named Harald in this novel?", "No"),
+    ],
+)
+def test_whether_a_book_has_a_name_is_yes_or_no(qa: BookQA, question: str, said: str) -> None:
+    cited = answer(qa, question)
+    assert (cited.text, cited.verdict) == (said, "answer")
+    assert (cited.evidence is not None) == (said == "Yes")
+
+
+def test_what_comes_later_is_not_known_of_yet(qa: BookQA) -> None:
+    limit = MARKED[1].start
+    asked = answer(qa, "Is Jory Pask in the book?", before=limit)
+    assert (asked.text, asked.note) == ("No", "what has been read of the book never mentions 'Jory Pask'")
+    assert answer(qa, "When is the hat first mentioned?", before=limit).text == ""
+    last = answer(qa, "When is the kiln last mentioned?", before=limit)
+    assert (last.text, last.evidence and last.evidence.start) == (FIRST, TEXT.index("kiln"))
+
+
+def test_in_a_book_without_chapters_a_mention_is_so_far_into_it(qa: BookQA) -> None:
+    cited = answer(qa, "Where does Jory Pask first appear?", "plain")
+    assert cited.text == f"{round(100 * TEXT.index('Jory') / len(TEXT), 1):g} % into the book"
+    assert answer(qa, "In which chapter is Jory introduced?", "plain").note == NO_CHAPTERS
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is Wenna married in the book?",
+        "Was the hat found in the story?",
+        "When does the ghost first appear?",
+        "How many times does the bell appear in the sky?",
+        "How often is Wenna late?",
+        "Is it mentioned in the book?",
+        "Where is the hat?",
+        "When was Jory introduced to Wenna?",
+        "Does the kiln appear in the story?",
+    ],
+)
+def test_what_is_asked_of_the_story_is_not_counted(qa: BookQA, question: str) -> None:
+    asked = mentions_asked(question)
+    cited = answer(qa, question)
+    assert asked is None or cited.text not in {"Yes", "No", FIRST, SECOND, THIRD}
+    assert not cited.text.isdigit()
