@@ -38,7 +38,7 @@ from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCA
 from answering.quoted_speech import said_by
 from answering.said import Said
 from answering.which_chapter import chapters_of, looked_for
-from answering.who_is import who_is, who_is_asked
+from answering.who_is import described, description_asked
 from readers import spec_of
 from text.cloze import find_blank
 
@@ -85,8 +85,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return _ANSWERS[asked](book)
     if (mentions := mentions_asked(question)) is not None:
         return said_of_mentions(book, mentions)
-    if (name := who_is_asked(question)) is not None:
-        return who_is(name, book)
+    if (name := description_asked(question)) is not None:
+        return described(name, book)
     return said_by(question, book)
 
 

@@ -176,7 +176,7 @@ class BookQA:
     ) -> list[CitedAnswer]:
         stopwatch = Stopwatch()
         asks = [self._understood(ask) for ask in given]
-        found = self.find(asks, stopwatch, summaries=True)
+        found = self.find(asks, stopwatch, to_answer=True)
         if on_found is not None:
             on_found(searched(found, stopwatch))
         guards = [guard_of(one) for one in found]
@@ -235,21 +235,22 @@ class BookQA:
         stopwatch: Stopwatch | None = None,
         *,
         all_hits: bool = False,
-        summaries: bool = False,
+        to_answer: bool = False,
     ) -> list[Found]:
         """The passages for each question, put plainly; questions to one book are searched in one call.
 
         What a second phase of searching reads is read for all books in one call. ``stopwatch`` times the
         step ``search`` and the second phases. ``all_hits`` puts every passage of the book in order, not
-        those alone that are read. With ``summaries`` all passages are found of a part of the book that a
-        language model is to summarise. Raises as ``answer_many`` does.
+        those alone that are read. ``to_answer`` finds what is read without a search, too: the part of a
+        book that a language model is to summarise, the sentences that tell who somebody is. Raises as
+        ``answer_many`` does.
         """
         # Once per book: one batch must not see two builds of it.
         opened: dict[str, OpenBook] = {}
         asks = [replace(ask, retriever=retriever_for(ask.retriever)) for ask in asks]
         scopes = [self._scope(ask, opened) for ask in asks]
         asks = [put_plainly(ask, scope) for ask, scope in zip(asks, scopes, strict=True)]
-        return find(asks, scopes, stopwatch or Stopwatch(), all_hits=all_hits, summaries=summaries)
+        return find(asks, scopes, stopwatch or Stopwatch(), all_hits=all_hits, to_answer=to_answer)
 
     def read(self, found: Sequence[Found], on_words: Sequence[OnWords | None] = ()) -> list[list[Answer]]:
         """The reader's answers to each question, best first; none where nothing was found.

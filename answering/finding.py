@@ -11,14 +11,17 @@ from typing import Any
 from answering.ask import Ask
 from answering.asked_part import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
 from answering.book_questions import asked_of_book
+from answering.of_itself import OfItself
 from answering.opened_scope import OneBook, Scope
 from answering.summaries import passages_to_summarise
 from answering.which_chapter import MOST_HITS, looked_for
+from answering.who_is import person_asked
 from indexing.book import Passage
 from readers import spec_of
 from readers.reading import Reading
 from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 
+_Told = tuple[Ask, Sequence[Passage]]
 STEPS = ("search", "rerank", "read", "cite")
 
 
@@ -79,17 +82,17 @@ def find(
     stopwatch: Stopwatch,
     *,
     all_hits: bool = False,
-    summaries: bool = False,
+    to_answer: bool = False,
 ) -> list[Found]:
     """The passages for each question in what is its ``Scope``; see ``BookQA.find``."""
     groups: dict[tuple[Hashable, str, int, Part | None], list[int]] = defaultdict(list)
     parts = [_part(ask, scope) for ask, scope in zip(asks, scopes, strict=True)]
     asks = [ask if part is None else _of_part(ask) for ask, part in zip(asks, parts, strict=True)]
-    summarised: dict[int, list[Passage]] = {}
+    told: dict[int, _Told] = {}
     for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
-        whole = _to_summarise(ask, scope) if summaries else None
-        if whole is not None:
-            summarised[i] = whole
+        unsearched = _told(ask, scope) if to_answer and not all_hits else None
+        if unsearched is not None:
+            told[i] = unsearched
             continue
         k = max(ask.k, MOST_HITS if looked_for(ask.question) else 0, scope.extent.passages if all_hits else 0)
         groups[scope.key, ask.retriever, k, parts[i]].append(i)
@@ -111,7 +114,7 @@ def find(
         if kind.second_phase is not None:
             stopwatch.end(kind.second_phase)
     return [
-        _whole(ask, scope, summarised[i]) if i in summarised else _found(ask, scope, hits[i], parts[i])
+        _unsearched(scope, *told[i]) if i in told else _found(ask, scope, hits[i], parts[i])
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
     ]
 
@@ -167,16 +170,24 @@ def _alone(scope: Scope) -> Readable | None:
     return scope.readable if isinstance(scope, OneBook) else None
 
 
-def _to_summarise(ask: Ask, scope: Scope) -> list[Passage] | None:
-    """The passages of the part of a book that a language model is asked to summarise, if it is asked to."""
+def _told(ask: Ask, scope: Scope) -> _Told | None:
+    """What is read of one book without a search, and what is asked of it.
+
+    That is the part that a language model is asked to summarise, or for other readers the sentences that tell
+    who somebody is.
+    """
     book = _alone(scope)
-    if book is None or not spec_of(ask.reader).language_model:
+    if book is None:
         return None
-    return passages_to_summarise(ask.question, book)
+    if spec_of(ask.reader).language_model:
+        passages = passages_to_summarise(ask.question, book)
+        return None if passages is None else (ask, passages)
+    found = None if ask.candidates else person_asked(ask.question, OfItself(book.index, book.end), ask.k)
+    return None if found is None else (replace(ask, question=found[0]), found[1])
 
 
-def _whole(ask: Ask, scope: Scope, passages: Sequence[Passage]) -> Found:
-    """What a summary is made of: all passages of a part of the book, which nothing had to search for."""
+def _unsearched(scope: Scope, ask: Ask, passages: Sequence[Passage]) -> Found:
+    """What is read without a search, in story order."""
     hits = tuple(scope.placed(Hit(passage, 0.0)) for passage in passages)
     texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
     reading = Reading(ask.question, texts)

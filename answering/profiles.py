@@ -88,8 +88,10 @@ def descriptions(text: str, person: Entity, k: int, encoder: CrossEncoder) -> li
     telling, calling, name = _telling(person), _calling(person), _any_name(person)
     for i, (start, end) in enumerate(sentences):
         said = text[start:end]
-        scores[i] += TELLING_BONUS if telling.search(said) else 0.0
-        scores[i] -= TELLING_BONUS if len(calling.findall(said)) >= len(name.findall(said)) else 0.0
+        if len(calling.findall(said)) >= len(name.findall(said)):
+            scores[i] -= TELLING_BONUS
+        elif telling.search(said):
+            scores[i] += TELLING_BONUS
     ignored = {word for name in (person.name, *person.aliases) for word in words(name)}
     bags = [[word for word in words(text[start:end]) if word not in ignored] for start, end in sentences]
     chosen = maximal_marginal_relevance(scores, word_similarity(bags), k)

@@ -1,46 +1,79 @@
-"""Who somebody of a book is, asked as a question: the sentences that tell most of them, as one answer."""
+"""Who somebody of a book is, asked as a question: what is read, or told, are the sentences that tell most."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from answering.citing import Candidate
+from answering.citing import Candidate, passage_at
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.profiles import SENTENCES, descriptions
 from answering.said import Said
 from encoders.cross_encoder import load_crossencoder
+from indexing.book import Passage
+from text.named_entities import Entity
 
 _TELLS = 0.6  # that one of the sentences says who somebody is (docs/who.md)
-_WORK = r"(?: in (?:the|this) (?:book|novel|novella|story|tale|play))?"
+_IN = r"(?: in (?:the|this) (?:book|novel|novella|story|tale|play))?"
 _PLEASE = r"(?:(?:can|could) you )?(?:please )?"
-_ASKED = re.compile(
-    rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway))?{_WORK}"
-    rf"|{_PLEASE}(?:describe|tell (?:me|us) (?:more |something )?about) (?P<told>.+?){_WORK}"
-    rf"|what (?:is|was) (?P<like>.+?) like(?: as a person)?{_WORK}"
-    rf"|what (?:kind|sort) of (?:a )?(?:person|man|woman|boy|girl) (?:is|was) (?P<kind>.+?){_WORK}"
-    rf"|what do (?:we|you) (?:know|learn) about (?P<known>.+?){_WORK}"
+_WHO = re.compile(
+    rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway))?{_IN}"
     r"|(?P<only>.+?)\? who (?:is|was) (?:that|he|she))[?!.\s]*",
+    re.I,
+)
+_DESCRIBED = re.compile(
+    rf"(?:{_PLEASE}(?:describe|tell (?:me|us) (?:more |something )?about) (?P<told>.+?){_IN}"
+    rf"|what (?:is|was) (?P<like>.+?) like(?: as a person)?{_IN}"
+    rf"|what (?:kind|sort) of (?:a )?(?:person|man|woman|boy|girl) (?:is|was) (?P<kind>.+?){_IN}"
+    rf"|what do (?:we|you) (?:know|learn) about (?P<known>.+?){_IN})[?!.\s]*",
     re.I,
 )
 
 
 def who_is_asked(question: str) -> str | None:
-    """The name of whom a question asks who they are or what they are like; None of other questions."""
-    match = _ASKED.fullmatch(" ".join(question.split()))
+    """The name of whom a question asks who they are; None of other questions."""
+    return _name(_WHO.fullmatch(" ".join(question.split())))
+
+
+def description_asked(question: str) -> str | None:
+    """The name of whom a question wants to be told about; None of other questions."""
+    return _name(_DESCRIBED.fullmatch(" ".join(question.split())))
+
+
+def _name(match: re.Match[str] | None) -> str | None:
     name = next(filter(None, match.groups()), "").strip(" ,") if match else ""
     return name if name and is_name(name) else None
 
 
-def who_is(name: str, book: OfItself) -> Said | None:
-    """The sentences before the limit that tell most of whoever is called so; None where nobody is."""
+def person_asked(question: str, book: OfItself, k: int) -> tuple[str, list[Passage]] | None:
+    """Who somebody is, asked by the name that the book knows them by, and what is to be read for it.
+
+    None of other questions, and where nobody is called so.
+    """
+    name = who_is_asked(question)
+    person = None if name is None else book.person(name)
+    told = None if person is None else _sentences(person, book, k)
+    return (f"Who is {person.name}?", told) if person is not None and told else None
+
+
+def described(name: str, book: OfItself) -> Said | None:
+    """What the book says of whoever is called so, in its own sentences; None where nobody is."""
     person = book.person(name)
-    if person is None or not person.is_person:
-        return None
-    told = sorted(descriptions(book.story, person, SENTENCES, load_crossencoder()))
+    told = [] if person is None else _sentences(person, book, SENTENCES)
     if not told:
         return None
-    first, *others = [book.evidence(start, end) for start, end, _ in told]
+    first, *others = [book.evidence(one.start, one.end) for one in told]
     text = " … ".join(one.text for one in (first, *others))
-    note = f"what the book says of {person.name}: its own sentences, chosen as `who` does"
+    note = "what the book says in its own sentences, chosen as `who` does"
     return Said((Candidate(text, _TELLS, first, note, tuple(others)),), guessed=True)
+
+
+def _sentences(person: Entity, book: OfItself, k: int) -> list[Passage]:
+    """The ``k`` sentences that tell most of a person, in story order; none of what is no person.
+
+    Such as only name them are left out, but for the best.
+    """
+    best = descriptions(book.story, person, k, load_crossencoder()) if person.is_person else []
+    told = sorted(best[:1] + [one for one in best[1:] if one[2] > 0])
+    return [replace(passage_at(book.index, start, end), start=start, end=end) for start, end, _ in told]

@@ -127,7 +127,7 @@ class RetrievedPassages:
             for q in questions
         ]
         # All passages are put in order where it is known which are right: at what rank the first is.
-        found = self._qa.find(asks, all_hits=any(question.gold for question in questions))
+        found = self._qa.find(asks, all_hits=any(question.gold for question in questions), to_answer=True)
         reader = self._reader
         readings = reader.prepare(
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
