@@ -70,10 +70,7 @@ def described(name: str, book: OfItself) -> Said | None:
 
 
 def _sentences(person: Entity, book: OfItself, k: int) -> list[Passage]:
-    """The ``k`` sentences that tell most of a person, in story order; none of what is no person.
-
-    Such as only name them are left out, but for the best.
-    """
-    best = descriptions(book.story, person, k, load_crossencoder()) if person.is_person else []
+    """The ``k`` sentences that tell most of a person, in story order, without such as only name them."""
+    best = descriptions(book.story, person, k, load_crossencoder())
     told = sorted(best[:1] + [one for one in best[1:] if one[2] > 0])
     return [replace(passage_at(book.index, start, end), start=start, end=end) for start, end, _ in told]
