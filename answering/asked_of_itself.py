@@ -1,4 +1,4 @@
-"""Answers of a book itself: who wrote and who tells it, whom it is about, where it is set, its chapters."""
+"""Answers of a book itself: who wrote and who tells it, whom it is about, its chapters, what it mentions."""
 
 from __future__ import annotations
 
@@ -60,11 +60,12 @@ _OUTSIDE = "the story is told in the third person, by nobody in it"
 
 
 def said_of_itself(found: Found) -> Said | None:
-    """The answers to a plain question about the one book that is asked, before its limit.
+    """The answers to what is asked of a book and not of its story, before its limit.
 
-    Where title, author, year or chapters are asked for and it has none, no other reader may answer: passages
-    would tell of other books. What it does not say, or not for certain, a language model may find in them.
-    None for a question of any other kind, and where names do not tell.
+    That is of the one book that is asked; the chapter of something may be of any. Where title, author, year,
+    genre or chapters are asked for and it has none, no other reader may answer: passages would tell of other
+    books. What it does not say, or not for certain, a language model may find in them. None for a question of
+    any other kind, and where names do not tell.
     """
     ask, book = found.ask, found.alone
     if ask.candidates or find_blank(ask.question):

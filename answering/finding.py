@@ -94,7 +94,8 @@ def find(
         if unsearched is not None:
             told[i] = unsearched
             continue
-        k = max(ask.k, MOST_HITS if looked_for(ask.question) else 0, scope.extent.passages if all_hits else 0)
+        k = max(ask.k, MOST_HITS) if to_answer and looked_for(ask.question) else ask.k
+        k = max(k, scope.extent.passages) if all_hits else k
         groups[scope.key, ask.retriever, k, parts[i]].append(i)
     begun: dict[type[Retriever], list[tuple[list[int], Search[Any]]]] = defaultdict(list)
     hits: dict[int, list[Hit]] = {}

@@ -70,7 +70,7 @@ _LONGEST = 8  # words
 
 @dataclass(frozen=True, slots=True)
 class MentionQuestion:
-    """How often, where or whether a book has ``what``: words as they are written, or or who is so called.
+    """How often, where or whether a book has ``what``: words as they are written, or who is so called.
 
     ``as_words`` where the question says that they are words, a name or a phrase, or quotes them, and
     ``in_person`` where it asks of somebody who is in the story. ``which`` says which places are asked for,

@@ -12,13 +12,12 @@ from answering.profiles import SENTENCES, descriptions
 from answering.said import Said
 from encoders.cross_encoder import load_crossencoder
 from indexing.book import Passage
-from text.named_entities import Entity
 
 _TELLS = 0.6  # that one of the sentences says who somebody is (docs/who.md)
 _IN = r"(?: in (?:the|this) (?:book|novel|novella|story|tale|play))?"
 _PLEASE = r"(?:(?:can|could) you )?(?:please )?"
 _WHO = re.compile(
-    rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway))?{_IN}"
+    rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway|really))?{_IN}"
     r"|(?P<only>.+?)\? who (?:is|was) (?:that|he|she))[?!.\s]*",
     re.I,
 )
@@ -42,35 +41,34 @@ def description_asked(question: str) -> str | None:
 
 
 def _name(match: re.Match[str] | None) -> str | None:
-    name = next(filter(None, match.groups()), "").strip(" ,") if match else ""
+    said = next(filter(None, match.groups()), "") if match else ""
+    name = said.partition(", ")[0].strip(" ,")  # "Mr. Brock, the potter"
     return name if name and is_name(name) else None
 
 
 def person_asked(question: str, book: OfItself, k: int) -> tuple[str, list[Passage]] | None:
     """Who somebody is, asked by the name that the book knows them by, and what is to be read for it.
 
-    None of other questions, and where nobody is called so.
+    That is the ``k`` sentences which tell most of them, in story order, without such as only name them. None of
+    other questions, and where nobody is called so.
     """
     name = who_is_asked(question)
     person = None if name is None else book.person(name)
-    told = None if person is None else _sentences(person, book, k)
-    return (f"Who is {person.name}?", told) if person is not None and told else None
+    best = [] if person is None else descriptions(book.story, person, k, load_crossencoder())
+    if person is None or not best:
+        return None
+    told = sorted(best[:1] + [one for one in best[1:] if one[2] > 0])
+    passages = [replace(passage_at(book.index, start, end), start=start, end=end) for start, end, _ in told]
+    return f"Who is {person.name}?", passages
 
 
 def described(name: str, book: OfItself) -> Said | None:
     """What the book says of whoever is called so, in its own sentences; None where nobody is."""
     person = book.person(name)
-    told = [] if person is None else _sentences(person, book, SENTENCES)
+    told = [] if person is None else sorted(descriptions(book.story, person, SENTENCES, load_crossencoder()))
     if not told:
         return None
-    first, *others = [book.evidence(one.start, one.end) for one in told]
+    first, *others = [book.evidence(start, end) for start, end, _ in told]
     text = " … ".join(one.text for one in (first, *others))
     note = "what the book says in its own sentences, chosen as `who` does"
     return Said((Candidate(text, _TELLS, first, note, tuple(others)),), guessed=True)
-
-
-def _sentences(person: Entity, book: OfItself, k: int) -> list[Passage]:
-    """The ``k`` sentences that tell most of a person, in story order, without such as only name them."""
-    best = descriptions(book.story, person, k, load_crossencoder())
-    told = sorted(best[:1] + [one for one in best[1:] if one[2] > 0])
-    return [replace(passage_at(book.index, start, end), start=start, end=end) for start, end, _ in told]

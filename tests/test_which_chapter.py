@@ -106,4 +106,5 @@ def test_passages_are_searched_without_the_word_chapter(qa: BookQA) -> None:
         [hit.passage for hit in qa.search_many([Ask("kiln", question, retriever="bm25")])[0].found.hits]
         for question in ("In which chapter does Brock lose his hat?", "does Brock lose his hat")
     )
-    assert with_it[:5] == without[:5]
+    assert with_it == without
+    assert len(with_it) <= 5

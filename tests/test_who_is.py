@@ -31,6 +31,7 @@ def answer(qa: BookQA, question: str, **more: object) -> CitedAnswer:
     [
         ("Who is Aldith Sarn?", "Aldith Sarn"),
         ("who's Mrs. Pask again?", "Mrs. Pask"),
+        ("Who was Jory Pask, the clay merchant, really?", "Jory Pask"),
         ("Who was Peter of Vell in the book?", "Peter of Vell"),
         ("Aldith Sarn? Who is that?", "Aldith Sarn"),
         ("Who is the mayor?", None),
@@ -48,7 +49,7 @@ def test_who_somebody_is_is_asked(question: str, name: str | None) -> None:
     ("question", "name"),
     [
         ("Tell me about Mary Turner.", "Mary Turner"),
-        ("Can you describe Aldith Sarn", "Aldith Sarn"),
+        ("Can you describe Aldith Sarn, the mayor", "Aldith Sarn"),
         ("What is Peter Brown like?", "Peter Brown"),
         ("What kind of person is Aldith?", "Aldith"),
         ("What is the ferry like?", None),
