@@ -49,8 +49,8 @@ def _name(match: re.Match[str] | None) -> str | None:
 def person_asked(question: str, book: OfItself, k: int) -> tuple[str, list[Passage]] | None:
     """Who somebody is, asked by the name that the book knows them by, and what is to be read for it.
 
-    That is the ``k`` sentences which tell most of them, in story order, without such as only name them. None of
-    other questions, and where nobody is called so.
+    That is the ``k`` sentences which tell most of them, in story order, without such as only name them. None
+    of other questions, and where nobody is called so.
     """
     name = who_is_asked(question)
     person = None if name is None else book.person(name)
