@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from answering.book_questions import (
+    CHAPTER_CHARACTERS,
     CHAPTER_TITLE,
     CHAPTER_TITLES,
     CHAPTERS,
@@ -16,9 +17,11 @@ from answering.book_questions import (
     MAIN_CHARACTER,
     NARRATOR,
     PAGES,
+    PLACES,
     READING_TIME,
     asked_of_book,
 )
+from answering.chapter_cast import chapter_characters, places_named
 from answering.citing import Candidate
 from answering.contents import (
     chapter_count,
@@ -80,8 +83,8 @@ def said_of_itself(found: Found) -> Said | None:
 
 def _said(question: str, book: OfItself) -> Said | None:
     asked = asked_of_book(question)
-    if asked == CHAPTER_TITLE:
-        return chapter_title(book, question)
+    if asked in _OF_CHAPTER:
+        return _OF_CHAPTER[asked](book, question)
     if asked is not None:
         return _ANSWERS[asked](book)
     if (mentions := mentions_asked(question)) is not None:
@@ -145,6 +148,10 @@ def _narrator(book: OfItself) -> Said | None:
     return Said((Candidate(who.text, who.confidence, who.evidence, _ADDRESSED),), guessed=True)
 
 
+_OF_CHAPTER: dict[str | None, Callable[[OfItself, str], Said]] = {
+    CHAPTER_TITLE: chapter_title,
+    CHAPTER_CHARACTERS: chapter_characters,
+}
 _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE)},
     MAIN_CHARACTER: _main_character,
@@ -157,6 +164,7 @@ _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     LAST_SENTENCE: last_sentence,
     LENGTH: length,
     PAGES: page_count,
+    PLACES: places_named,
     READING_TIME: reading_time,
 }
 

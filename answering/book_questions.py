@@ -11,6 +11,7 @@ MAIN_CHARACTER, NARRATOR = "main character", "narrator"
 CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"
 FIRST_SENTENCE, LAST_SENTENCE = "first sentence", "last sentence"
 LENGTH, PAGES, READING_TIME = "length", "pages", "reading time"
+CHAPTER_CHARACTERS, PLACES = "characters of a chapter", "places"
 
 _WORK = r"(?:this|the|that) (?:book|novel|novella)"
 _THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
@@ -25,6 +26,8 @@ _ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
 _SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
 _LINE = r"(?:sentence|line|words?)"
 _NUMBERED = rf"(?:(?:the )?chapter (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
+_CHAPTER = rf"(?:{_NUMBERED}|this chapter|the current chapter)"
+_NAMED = r"(?:named|mentioned)"
 _CHAPTERS = r"(?:chapters|chapter (?:titles|names|headings|list))"
 _SHOW = r"(?:list|name|give(?: me)?|show(?: me)?)"
 _BEGIN = rf"(?:does|did) {_STORY} (?:begin|start|open)"
@@ -90,6 +93,16 @@ _ASKED = {
         rf"what{_IS} {_NUMBERED} (?:called|named|titled){_IN}",
         rf"what{_IS} the (?:title|name|heading) of {_NUMBERED}{_IN}",
         rf"(?:the )?(?:title|name|heading) of {_NUMBERED}{_IN}",
+    ),
+    CHAPTER_CHARACTERS: (
+        rf"(?:who|(?:which|what) (?:characters|people)) (?:appears?|occurs?|comes?|is|are) in {_CHAPTER}",
+        rf"(?:who|(?:which|what) (?:characters|people)) (?:is|are) {_NAMED} in {_CHAPTER}",
+        rf"(?:(?:who{_ARE}|{_SHOW}) )?(?:all )?(?:the )?(?:characters|people) (?:in|of) {_CHAPTER}",
+    ),
+    PLACES: (
+        rf"(?:what|which) (?:places|locations|towns|cities|countries) (?:are|were) {_NAMED}{_IN}",
+        rf"(?:what|which) (?:places|locations)(?: does)? {_STORY} (?:mentions?|names?)",
+        rf"(?:(?:what{_ARE}|{_SHOW}) )?(?:all )?(?:the )?(?:places|locations|settings){_IN}",
     ),
     FIRST_SENTENCE: (
         rf"(?:what{_IS} )?(?:the )?(?:very )?(?:first|opening) {_LINE}{_IN}",

@@ -257,3 +257,39 @@ def test_candidates_of_a_benchmark_are_chosen_from_by_the_reader(qa: BookQA) -> 
     asked = Question("q", "vell", "Where is the story set?", ("Quill",), "vell", candidates=("Quill", "Osk"))
     [said] = system.answer([asked])
     assert said.text in asked.candidates
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Who appears in chapter 1?", ["Lisbet Corrow", "Mr. Thorne"]),
+        ("Which characters are in the second chapter?", ["Lisbet Corrow", "Gallus", "Mr. Thorne"]),
+        ("Who is mentioned in the last chapter?", ["Lisbet Corrow", "Gallus"]),
+        ("the characters in chapter IV", ["Lisbet Corrow", "Gallus"]),
+    ],
+)
+def test_a_chapter_tells_whom_it_names_with_a_place_of_each(
+    qa: BookQA, question: str, named: list[str]
+) -> None:
+    cited = answer(qa, "vell", question)
+    assert sorted(cited.text.split(", ")) == sorted(named)
+    places = [one for one in (cited.evidence, *cited.candidates[0].also) if one]
+    assert len(places) == len(named)
+    assert len({one.chapter for one in places}) == 1
+    assert all(any(word in name for name in named) for one in places for word in one.text.split())
+
+
+def test_of_a_chapter_no_more_is_told_than_has_been_read(qa: BookQA) -> None:
+    limit = VELL.index("Gallus came")
+    assert answer(qa, "vell", "Who is in chapter 2?", before=limit).text == "Lisbet Corrow"
+    assert answer(qa, "vell", "Who is in this chapter?", before=limit).text == "Lisbet Corrow"
+    assert answer(qa, "vell", "Who is in chapter 4?", before=limit).text == ""
+    assert answer(qa, "vell", "Who is in the last chapter?", before=limit).text == ""
+
+
+@pytest.mark.parametrize("question", ["What places are mentioned?", "List the places in the book."])
+def test_a_book_tells_the_places_that_it_names(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "vell", question)
+    assert cited.text.split(", ")[0] == "Vell"
+    assert cited.evidence is not None
+    assert cited.evidence.start == VELL.index("Vell", MARKED[1].start)  # behind the preface
