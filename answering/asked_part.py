@@ -17,7 +17,10 @@ from text.words import words
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
 NOT_READ = "the question is about a part of the book that has not been read"
 
-_NUMBERED = re.compile(rf"\bchapter\s+(?:the\s+)?({NUMERAL})|\b({NUMERAL})\s+chapter\b", re.IGNORECASE)
+_ACT = r"(?<=\b(?:in|of|is) )act"  # a play's, and nothing that is done
+_NUMBERED = re.compile(
+    rf"(?:\bchapter|\bcanto|{_ACT})\s+(?:the\s+)?({NUMERAL})|\b({NUMERAL})\s+chapter\b", re.IGNORECASE
+)
 _ABOVE = "book|part|volume"  # of chapters, in some books; in others they are what a chapter is
 _UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section|number|no\\."
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
@@ -31,7 +34,7 @@ _IN = re.compile(
 _THIS = re.compile(r"\b(?:this|the current) chapter\b", re.IGNORECASE)
 _CHAPTER = (
     rf"(?:in|during|of)\s+(?:(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b"
-    rf"|(?:the\s+)?(?:chapter\s+(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b))"
+    rf"|(?:the\s+)?(?:(?:chapter|canto|act)\s+(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b))"
 )
 _OPENING = re.compile(rf"\s*{_CHAPTER}[\s,:]*", re.IGNORECASE)
 _CLOSING = re.compile(rf"[\s,]+{_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)

@@ -26,12 +26,14 @@ def said_of_mentions(book: OfItself, asked: MentionQuestion) -> Said | None:
     by_name = not asked.as_words and (asked.in_person or asked.what != asked.what.lower())
     found = book.person(asked.what) if by_name else None
     person = found if found is not None and found.is_person else None
-    if person is None and not asked.as_words:
-        if asked.asks == "where" and not asked.chapter and (asked.in_person or not book.chapters):
-            return None
-        if asked.in_person and not is_name(asked.what):
-            return None
+    if person is None and not asked.as_words and asked.in_person and not is_name(asked.what):
+        return None
     places = _written(book.story, asked.what) if person is None else person.places
+    if not places:
+        return _never(book, asked)
+    may_be_told = person is None and not asked.as_words and (asked.in_person or not book.chapters)
+    if asked.asks == "where" and not asked.chapter and may_be_told:
+        return None
     # A table of contents is passed over, where the story has it, too.
     places = [one for one in places if one[0] >= book.opening] or [*places]
     if not places:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from answering.ask import Ask
 from answering.citing import Candidate, Verdict
+from answering.which_chapter import looked_for
 from readers import spec_of
 from retrieval.hits import Readable
 from text.asked_names import names_in, unmentioned
@@ -65,11 +66,12 @@ def doubt(ask: Ask, book: Readable) -> str | None:
     stands before its limit.
     """
     text = book.read_so_far()
-    names = [name for name in names_in(ask.question) if not blanks(name)]
+    question = looked_for(ask.question) or ask.question
+    names = [name for name in names_in(question) if not blanks(name)]
     names = unmentioned(names, f"{book.index.title}\n{book.index.manifest.author or ''}")
     missing = unmentioned(names, text) if text else []
-    if not missing and len(text) >= LONG and not find_blank(ask.question):
-        missing = strange_words(ask.question, text)
+    if not missing and len(text) >= LONG and not find_blank(question):
+        missing = strange_words(question, text)
     if not missing:
         return None
     part = "the book" if book.before is None else "what has been read of the book"

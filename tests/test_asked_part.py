@@ -70,6 +70,9 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("Who lit the lamp in the chapter The Fair?", 1),
         ('In the chapter "The Flood", who lit the lamp?', 2),
         ("What happens in chapter 2?", 1),
+        ("In act 3, who lit the lamp?", 2),
+        ("Who lit the lamp in Act II?", 1),
+        ("Who lit the lamp in canto one?", 0),
     ],
 )
 @pytest.mark.parametrize("retriever", ["bm25", "tfidf", "hybrid"])

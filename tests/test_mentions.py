@@ -126,7 +126,8 @@ def test_what_comes_later_is_not_known_of_yet(qa: BookQA) -> None:
     limit = MARKED[1].start
     asked = answer(qa, "Is Jory Pask in the book?", before=limit)
     assert (asked.text, asked.note) == ("No", "what has been read of the book never mentions 'Jory Pask'")
-    assert answer(qa, "When is the hat first mentioned?", before=limit).text == ""
+    for question in ("When is the hat first mentioned?", "When does Jory Pask first appear?"):
+        assert answer(qa, question, before=limit).text == ""
     last = answer(qa, "When is the kiln last mentioned?", before=limit)
     assert (last.text, last.evidence and last.evidence.start) == (FIRST, TEXT.index("kiln"))
 
