@@ -11,7 +11,7 @@ from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
 from retrieval.hits import Hit, Readable
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
-from text.quotations import quoted_once
+from text.quotations import place_once, quotation
 from text.words import words
 
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
@@ -96,8 +96,11 @@ def part_asked(question: str, book: Readable) -> Part | None:
 
 def _around_quotation(question: str, book: Readable) -> Part | None:
     """The paragraph of a quotation and what is next to it, where a question quotes what is said only once."""
+    quoted = quotation(question)
+    if quoted is None:  # of most questions: the text is not read for them
+        return None
     text = book.read_so_far()
-    place = quoted_once(question, text)
+    place = place_once(quoted, text)
     if place is None:
         return None
     start, end = paragraph_around(text, place[0])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, last_chapter, numbered_chapter, this_chapter
-from answering.citing import Candidate
 from answering.of_itself import OfItself
-from answering.said import Said
+from answering.said import Said, said_at
 from text.named_entities import Entity
 
 _MOST_LISTED = 10
@@ -44,6 +43,6 @@ def _listed(
     most = sorted(filter(times.get, times), key=lambda name: -len(times[name]))[:_MOST_LISTED]
     if not most:
         return Said((), missing)
-    first, *others = [book.evidence(*times[name][0]) for name in most]
+    places = [book.evidence(*times[name][0]) for name in most]
     note = "by how often they are named: counted, not read"
-    return Said((Candidate(", ".join(most), confidence, first, note, tuple(others)),), guessed=True)
+    return said_at(", ".join(most), confidence, places, note, guessed=True)

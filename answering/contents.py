@@ -9,7 +9,7 @@ from itertools import pairwise
 from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, heading_number, last_chapter, numbered_chapter
 from answering.citing import Candidate
 from answering.of_itself import OfItself
-from answering.said import Said
+from answering.said import Said, said_at
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -45,9 +45,8 @@ def chapter_titles(book: OfItself) -> Said:
     """The titles of the chapters that begin before the limit, in one answer, with the place of each."""
     if not book.chapters:
         return Said((), NO_CHAPTERS)
-    first, *others = map(book.heading, book.chapters)
     text = "; ".join(" ".join(one.title.split()) for one in book.chapters)
-    return Said((Candidate(text, _LISTED, first, _so_far(book), tuple(others)),))
+    return said_at(text, _LISTED, [*map(book.heading, book.chapters)], _so_far(book))
 
 
 def chapter_title(book: OfItself, question: str) -> Said:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from answering.citing import Candidate, Evidence, chapter_at, whereabouts
+from answering.citing import Candidate, chapter_at, whereabouts
 from answering.contents import NO_CHAPTERS
 from answering.mention_questions import MentionQuestion, is_name
 from answering.of_itself import OfItself
-from answering.said import Said
+from answering.said import Said, said_at
 from text.named_entities import Entity
 
 _CERTAIN = 0.9  # that all places are found, and none of something else
@@ -41,8 +41,11 @@ def said_of_mentions(book: OfItself, asked: MentionQuestion) -> Said | None:
     if asked.asks == "where":
         return _where(book, places, asked, person)
     text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
-    return _cited(
-        text, [book.evidence(*place) for place in places[:_MOST_PLACES]], _counted(places, asked, person)
+    return said_at(
+        text,
+        _CERTAIN,
+        [book.evidence(*place) for place in places[:_MOST_PLACES]],
+        _counted(places, asked, person),
     )
 
 
@@ -54,14 +57,12 @@ def _where(book: OfItself, places: Sequence[_Place], asked: MentionQuestion, per
         firsts = {chapter_at(book.index.chapters, place[0]): place for place in reversed(places)}
         cited = sorted(firsts.values()) if book.chapters else places[:_MOST_PLACES]
         found = [book.evidence(*place) for place in cited]
-        return _cited("; ".join(map(whereabouts, found)), found, _counted(places, asked, person))
+        return said_at("; ".join(map(whereabouts, found)), _CERTAIN, found, _counted(places, asked, person))
     place = book.evidence(*places[-1 if asked.which == "last" else 0])
     so_far = "" if book.is_whole else ", as far as the book has been read"
-    return _cited(whereabouts(place), [place], f"the {asked.which} place that has {place.text!r}{so_far}")
-
-
-def _cited(text: str, places: Sequence[Evidence], note: str) -> Said:
-    return Said((Candidate(text, _CERTAIN, places[0], note, tuple(places[1:])),))
+    return said_at(
+        whereabouts(place), _CERTAIN, [place], f"the {asked.which} place that has {place.text!r}{so_far}"
+    )
 
 
 def _never(book: OfItself, asked: MentionQuestion) -> Said:

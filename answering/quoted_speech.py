@@ -8,7 +8,7 @@ from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.quotes import paragraph_around
 from answering.said import Said
-from text.quotations import QUOTATION, quoted_once
+from text.quotations import QUOTATION, place_once, quotation
 from text.speech import speaker
 
 _STATED = 0.9  # that whoever is named beside a speech has made it
@@ -26,7 +26,8 @@ _ASKED = re.compile(
 
 def said_by(question: str, book: OfItself) -> Said | None:
     """Who says what a question quotes, if the book has it once and names them beside it, before its limit."""
-    place = quoted_once(question, book.story) if _ASKED.fullmatch(question.strip()) else None
+    quoted = quotation(question) if _ASKED.fullmatch(question.strip()) else None
+    place = None if quoted is None else place_once(quoted, book.story)
     if place is None:
         return None
     first, last = paragraph_around(book.story, place[0])

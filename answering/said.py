@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from answering.citing import Candidate
+from answering.citing import Candidate, Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +20,11 @@ class Said:
     missing: str | None = None
     guessed: bool = False
     searched: bool = False
+
+
+def said_at(
+    text: str, confidence: float, places: Sequence[Evidence], note: str | None, *, guessed: bool = False
+) -> Said:
+    """One answer that all the ``places`` show, cited by the first of them."""
+    first, *others = places
+    return Said((Candidate(text, confidence, first, note, tuple(others)),), guessed=guessed)

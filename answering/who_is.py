@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from answering.citing import Candidate, passage_at
+from answering.citing import passage_at
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.profiles import SENTENCES, descriptions
-from answering.said import Said
+from answering.said import Said, said_at
 from encoders.cross_encoder import load_crossencoder
 from indexing.book import Passage
 
@@ -68,7 +68,6 @@ def described(name: str, book: OfItself) -> Said | None:
     told = [] if person is None else sorted(descriptions(book.story, person, SENTENCES, load_crossencoder()))
     if not told:
         return None
-    first, *others = [book.evidence(start, end) for start, end, _ in told]
-    text = " … ".join(one.text for one in (first, *others))
+    places = [book.evidence(start, end) for start, end, _ in told]
     note = "what the book says in its own sentences, chosen as `who` does"
-    return Said((Candidate(text, _TELLS, first, note, tuple(others)),), guessed=True)
+    return said_at(" … ".join(one.text for one in places), _TELLS, places, note, guessed=True)

@@ -10,7 +10,7 @@ from indexing.book import Book
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
-from text.quotations import quoted_once
+from text.quotations import place_once, quotation
 from text.speech import speaker
 
 PARAGRAPHS = (
@@ -100,5 +100,6 @@ def test_what_stands_around_a_quotation_is_searched_alone(qa: BookQA) -> None:
     ],
 )
 def test_a_quotation_is_found_where_it_is_once(question: str, found: str | None) -> None:
-    place = quoted_once(question, TEXT)
+    quoted = quotation(question)
+    place = None if quoted is None else place_once(quoted, TEXT)
     assert (None if place is None else TEXT[slice(*place)]) == found

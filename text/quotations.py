@@ -15,11 +15,14 @@ _QUOTATION = re.compile(QUOTATION)
 _SHORTEST = 3  # words; fewer are a name or a title oftener than they are quoted
 
 
-def quoted_once(question: str, text: str) -> tuple[int, int] | None:
-    """Where ``text`` has what a question quotes, if in one place alone; None of a word or two."""
+def quotation(question: str) -> str | None:
+    """What a question quotes; None of a word or two."""
     match = _QUOTATION.search(question)
     quoted = "" if match is None else match["double"] or match["single"]
-    if len(words(quoted)) < _SHORTEST:
-        return None
+    return quoted if len(words(quoted)) >= _SHORTEST else None
+
+
+def place_once(quoted: str, text: str) -> tuple[int, int] | None:
+    """Where ``text`` has what is quoted, if it has it in one place alone."""
     place = find_quote(text, quoted)
     return place if place is not None and find_quote(text, quoted, place[1]) is None else None

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 
 from text.honorifics import TITLES
+from text.name_signs import SPEECH as VERBS_OF_SPEECH
 
 # Straight quotes within a paragraph: speech that goes on in the next is not closed, and opened again there.
 SPEECH = re.compile(
     r'“[^”]{1,2000}?”|"(?:[^"\n]|\n(?!\s*\n)){1,2000}?"|(?<!\w)‘(?:[^’\n]|\n(?!\s*\n)){15,2000}?’(?!\w)'
 )
-SAYS = (
-    r"(?:said|says|asked|cried|replied|answered|exclaimed|remarked|returned|whispered|murmured|continued|added"
-    r"|observed|inquired|enquired|shouted|called|began|repeated|declared|demanded|retorted|muttered|laughed"
-    r"|sighed|ejaculated|responded|announced|admitted|protested|suggested|explained|interrupted|agreed"
-    r"|growled|screamed|groaned|sobbed|gasped|pleaded|rejoined|persisted|assented|went on|put in|broke in)"
+_SAID = (VERBS_OF_SPEECH - {"thought", "quoth"}) | frozenset(  # what is thought nobody hears
+    re.findall(
+        r"\S+",
+        """began called declared sighed ejaculated admitted announced protested suggested explained agreed
+        growled screamed groaned sobbed gasped pleaded rejoined persisted assented""",
+    )
 )
+SAYS = rf"(?:{'|'.join(sorted(_SAID))}|went on|put in|broke in)"
 _TITLE = rf"(?:(?i:{'|'.join(TITLES)})\.? )?"
 _OF_WHOM = r"(?:(?:old|young|little|poor|good|dear|first|second|other|tall) )*"
 _NAME = rf"{_OF_WHOM}{_TITLE}[A-Z][\w'’-]+(?:\s[A-Z][\w'’-]+){{0,2}}"
