@@ -34,6 +34,7 @@ from answering.contents import (
     reading_time,
 )
 from answering.finding import Found
+from answering.full_name import name_asked, name_of
 from answering.mention_questions import mentions_asked
 from answering.mentions import said_of_mentions
 from answering.narrator import narrator
@@ -91,6 +92,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return said_of_mentions(book, mentions)
     if (name := description_asked(question)) is not None:
         return described(name, book)
+    if (named := name_asked(question)) is not None:
+        return name_of(named, book)
     return said_by(question, book)
 
 
