@@ -5,26 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 from answering.book_questions import (
     CHAPTER_CHARACTERS,
+    CHAPTER_CLOSING,
+    CHAPTER_LENGTH,
+    CHAPTER_OPENING,
     CHAPTER_TITLE,
     CHAPTER_TITLES,
     CHAPTERS,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     LENGTH,
+    LONGEST_CHAPTER,
     MAIN_CHARACTER,
     NARRATOR,
     PAGES,
     PLACES,
+    POINT_OF_VIEW,
     READING_TIME,
+    SHORTEST_CHAPTER,
     asked_of_book,
 )
 from answering.chapter_cast import chapter_characters, places_named
 from answering.citing import Candidate
 from answering.contents import (
+    chapter_by_length,
+    chapter_closing,
     chapter_count,
+    chapter_length,
+    chapter_opening,
     chapter_title,
     chapter_titles,
     first_sentence,
@@ -61,6 +72,8 @@ _BY_NAME = 0.8  # of 55 books six have one who is called by name, and those six 
 _ADDRESSED = "the story says I, and whoever tells it is addressed so"
 _NAMELESS = "the story says I, and nobody in it calls that person by a name"
 _OUTSIDE = "the story is told in the third person, by nobody in it"
+_INSIDE = "the story says I where nobody speaks"
+_PERSON = 0.9  # that I is said of who tells it, or of nobody
 
 
 def said_of_itself(found: Found) -> Said | None:
@@ -151,9 +164,21 @@ def _narrator(book: OfItself) -> Said | None:
     return Said((Candidate(who.text, who.confidence, who.evidence, _ADDRESSED),), guessed=True)
 
 
+def _point_of_view(book: OfItself) -> Said | None:
+    """The first person, or the third; None where how often "I" is said does not tell."""
+    found = narrator(book.story, book.cast.persons)
+    if found is None:
+        return None
+    text, note = ("first person", _INSIDE) if found.somebody else ("third person", _OUTSIDE)
+    return Said((Candidate(text, _PERSON, None, note),), guessed=True)
+
+
 _OF_CHAPTER: dict[str | None, Callable[[OfItself, str], Said]] = {
     CHAPTER_TITLE: chapter_title,
     CHAPTER_CHARACTERS: chapter_characters,
+    CHAPTER_OPENING: chapter_opening,
+    CHAPTER_CLOSING: chapter_closing,
+    CHAPTER_LENGTH: chapter_length,
 }
 _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE)},
@@ -161,6 +186,9 @@ _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     CHARACTERS: _main_characters,
     LOCATION: partial(_told, name=LOCATION),
     NARRATOR: _narrator,
+    POINT_OF_VIEW: _point_of_view,
+    LONGEST_CHAPTER: partial(chapter_by_length, choose=partial(max, key=itemgetter(0))),
+    SHORTEST_CHAPTER: partial(chapter_by_length, choose=partial(min, key=itemgetter(0))),
     CHAPTERS: chapter_count,
     CHAPTER_TITLES: chapter_titles,
     FIRST_SENTENCE: first_sentence,

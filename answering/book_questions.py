@@ -7,11 +7,14 @@ import re
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
 
-MAIN_CHARACTER, NARRATOR = "main character", "narrator"
+MAIN_CHARACTER, NARRATOR, POINT_OF_VIEW = "main character", "narrator", "point of view"
 CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"
 FIRST_SENTENCE, LAST_SENTENCE = "first sentence", "last sentence"
 LENGTH, PAGES, READING_TIME = "length", "pages", "reading time"
 CHAPTER_CHARACTERS, PLACES = "characters of a chapter", "places"
+CHAPTER_OPENING, CHAPTER_CLOSING = "first sentence of a chapter", "last sentence of a chapter"
+CHAPTER_LENGTH = "length of a chapter"
+LONGEST_CHAPTER, SHORTEST_CHAPTER = "longest chapter", "shortest chapter"
 
 _WORK = r"(?:this|the|that) (?:book|novel|novella)"
 _THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
@@ -28,6 +31,7 @@ _LINE = r"(?:sentence|line|words?)"
 _NUMBERED = rf"(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
 _CHAPTER = rf"(?:{_NUMBERED}|this chapter|the current chapter)"
 _NAMED = r"(?:named|mentioned)"
+_PERSON = r"(?:the )?(?:first|third)[ -]person(?: (?:point of view|perspective|narration))?"
 _CHAPTERS = r"(?:chapters|chapter (?:titles|names|headings|list))"
 _SHOW = r"(?:list|name|give(?: me)?|show(?: me)?)"
 _BEGIN = rf"(?:does|did) {_STORY} (?:begin|start|open)"
@@ -48,6 +52,7 @@ _ASKED = {
     TITLE: (
         rf"what{_IS} the (?:title|name) of {_THIS}",
         rf"what{_IS} {_THIS} called",
+        rf"what{_IS} the title",
         r"(?:which|what) (?:book|novel|story|play) is this",
         r"(?:the )?title",
     ),
@@ -56,10 +61,12 @@ _ASKED = {
         rf"(?:(?:who|what|which character){_IS} )?(?:the )?{_ONE}{_IN}",
         rf"what{_IS} (?:the {_ONE}['’]?s name|the name of the {_ONE}){_IN}",
         rf"who{_IS} {_STORY} {_MOSTLY}about",
+        rf"(?:who|(?:which|what) (?:character|person)){_IS} {_NAMED} (?:the )?most(?: often)?{_IN}",
+        rf"(?:which|what) (?:character|person) appears (?:the )?most(?: often)?{_IN}",
     ),
     CHARACTERS: (
-        rf"(?:(?:who|which characters|what){_ARE} )?(?:the )?(?:{_SEVERAL}|characters){_IN}",
-        rf"(?:list|name)(?: all)?(?: the)? (?:{_MAIN} )?characters{_IN}",
+        rf"(?:(?:who|which characters|what){_ARE} )?(?:all )?(?:the )?(?:{_SEVERAL}|characters){_IN}",
+        rf"(?:list|name)(?: all)?(?: the)? (?:{_MAIN} )?(?:characters|people|persons){_IN}",
         rf"what{_ARE} the names of the {_SEVERAL}{_IN}",
     ),
     LOCATION: (
@@ -77,6 +84,13 @@ _ASKED = {
         rf"who (?:tells|told|narrates|narrated) {_STORY}",
         rf"what{_IS} the narrator['’]?s name{_IN}",
         rf"(?:from )?whose (?:point of view|perspective){_IS} {_STORY} told(?: from| in)?",
+    ),
+    POINT_OF_VIEW: (
+        rf"(?:what{_IS} )?(?:the )?(?:narrative )?(?:point of view|perspective){_IN}",
+        rf"(?:(?:from|in) )?(?:what|which) (?:point of view|perspective|person){_IS} (?:{_STORY}|it)"
+        r"(?: (?:told|written|narrated))?(?: (?:from|in))?",
+        rf"(?:is|was) (?:{_STORY}|it) (?:told|written|narrated) (?:in|from) {_PERSON}"
+        rf"(?: or (?:in |from )?{_PERSON})?",
     ),
     CHAPTERS: (
         rf"how many chapters{_ARE}(?: there)?{_IN}",
@@ -98,6 +112,29 @@ _ASKED = {
         rf"(?:who|(?:which|what) (?:characters|people)) (?:appears?|occurs?|comes?|is|are) in {_CHAPTER}",
         rf"(?:who|(?:which|what) (?:characters|people)) (?:is|are) {_NAMED} in {_CHAPTER}",
         rf"(?:(?:who{_ARE}|{_SHOW}) )?(?:all )?(?:the )?(?:characters|people) (?:in|of) {_CHAPTER}",
+    ),
+    CHAPTER_OPENING: (
+        rf"(?:what{_IS} )?(?:the )?(?:very )?(?:first|opening) {_LINE} (?:of|in) {_CHAPTER}",
+        rf"what{_ARE} the (?:very )?(?:first|opening) (?:words|lines) (?:of|in) {_CHAPTER}",
+        rf"how (?:does|did) {_CHAPTER} (?:begin|start|open)",
+    ),
+    CHAPTER_CLOSING: (
+        rf"(?:what{_IS} )?(?:the )?(?:very )?(?:last|final|closing) {_LINE} (?:of|in) {_CHAPTER}",
+        rf"what{_ARE} the (?:very )?(?:last|final|closing) (?:words|lines) (?:of|in) {_CHAPTER}",
+    ),
+    CHAPTER_LENGTH: (
+        rf"how long{_IS} {_CHAPTER}",
+        rf"how many words (?:does|did) {_CHAPTER} have",
+        rf"how many words (?:are|were)(?: there)? in {_CHAPTER}",
+        rf"what{_IS} the (?:length|word count) of {_CHAPTER}",
+    ),
+    LONGEST_CHAPTER: (
+        rf"(?:(?:which|what){_IS} )?(?:the )?longest chapter{_IN}",
+        rf"(?:which|what) chapter{_IS} (?:the )?longest{_IN}",
+    ),
+    SHORTEST_CHAPTER: (
+        rf"(?:(?:which|what){_IS} )?(?:the )?shortest chapter{_IN}",
+        rf"(?:which|what) chapter{_IS} (?:the )?shortest{_IN}",
     ),
     PLACES: (
         rf"(?:what|which) (?:places|locations|towns|cities|countries) (?:are|were) {_NAMED}{_IN}",
@@ -121,8 +158,8 @@ _ASKED = {
         rf"how many words (?:does|did) (?:{_STORY}|it) have",
         rf"how many words (?:are|were)(?: there)? in {_STORY}",
         rf"how many words (?:is|has) {_STORY}(?: got)?",
-        rf"what{_IS} the (?:length|word count) of {_STORY}",
-        r"(?:the )?word count",
+        rf"what{_IS} the length of {_STORY}",
+        rf"(?:what{_IS} )?(?:the )?word count(?: of {_STORY})?",
     ),
     PAGES: (
         rf"how many pages (?:does|did) (?:{_STORY}|it) have",
@@ -130,7 +167,7 @@ _ASKED = {
         rf"how many pages (?:is|has) (?:{_STORY}|it)(?: got)?",
     ),
     READING_TIME: (
-        rf"how long (?:does|will|would) it take(?: (?:me|one|you|us))? to {_READ}",
+        rf"how long (?:does|will|would) it take(?: (?:me|one|you|us))? to (?:{_READ}|read)",
         rf"how long (?:does|will|would|do) (?:I|we|one|you) need (?:to {_READ}|for (?:{_STORY}|it))",
         rf"how (?:many hours|much time) (?:does|will|would) it take(?: (?:me|one|you|us))? to {_READ}",
         rf"what{_IS} the reading time(?: (?:of|for) {_STORY})?",

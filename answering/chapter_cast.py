@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, last_chapter, numbered_chapter, this_chapter
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
 from text.named_entities import Entity
@@ -17,17 +16,10 @@ _NOWHERE = "the book names no places"
 
 def chapter_characters(book: OfItself, question: str) -> Said:
     """Who is named in the chapter that a question asks for, most often first, as far as it may be read."""
-    bounds = (
-        this_chapter(question, book.chapters, book.limit)
-        or numbered_chapter(question, book.chapters)
-        or last_chapter(question, book.index.chapters)
-    )
-    if bounds is None or bounds == (0, 0):
-        return Said((), NO_SUCH_CHAPTER)
-    start, end = bounds
-    if start >= book.limit:
-        return Said((), NOT_READ)
-    return _listed(book, book.cast.persons, (start, end), _PERSONS, _NOBODY)
+    part = book.chapter(question)
+    if not part.end:
+        return Said((), part.missing)
+    return _listed(book, book.cast.persons, (part.start, part.end), _PERSONS, _NOBODY)
 
 
 def places_named(book: OfItself) -> Said:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import pairwise
 
-from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, heading_number, last_chapter, numbered_chapter
+from answering.asked_part import NOT_READ, heading_number
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
+from indexing.book import Chapter
 from text.sentences import sentence_spans
 from text.words import words
 
@@ -53,23 +54,42 @@ def chapter_title(book: OfItself, question: str) -> Said:
     """The title of the chapter that a question asks for by its number, or of the last."""
     if not book.chapters:
         return Said((), NO_CHAPTERS)
-    bounds = numbered_chapter(question, book.chapters) or last_chapter(question, book.index.chapters)
-    if bounds is None or bounds == (0, 0):
-        return Said((), NO_SUCH_CHAPTER)
-    found = next((one for one in book.chapters if (one.start, one.end) == bounds), None)
+    part = book.chapter(question)
+    found = next((one for one in book.chapters if (one.start, one.end) == (part.start, part.end)), None)
     if found is None:
-        return Said((), NOT_READ)
+        return Said((), part.missing)
     return Said((Candidate(" ".join(found.title.split()), _LISTED, book.heading(found)),))
+
+
+def chapter_length(book: OfItself, question: str) -> Said:
+    """How many words a chapter has, where all of it may be read."""
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    part = book.chapter(question)
+    if not part.end or part.end > book.limit:
+        return Said((), part.missing)
+    count = _words_of(book, part.start, part.end)
+    return Said((Candidate(f"{count:,} words", _LISTED, None, _reading_time(count)),))
+
+
+def chapter_by_length(
+    book: OfItself, choose: Callable[[Iterable[tuple[int, Chapter]]], tuple[int, Chapter]]
+) -> Said:
+    """The longest or the shortest chapter, which ``choose`` takes by its words, of all that were read."""
+    chapters = book.numbered_chapters
+    innermost = [one for one, other in pairwise(chapters) if other.start >= one.end] + chapters[-1:]
+    read = [(_words_of(book, one.start, one.end), one) for one in innermost if one.end <= book.limit]
+    if not read:
+        return Said((), NOT_READ if book.index.chapters else NO_CHAPTERS)
+    count, found = choose(read)
+    note = "; ".join(filter(None, [f"{count:,} words", _so_far(book)]))
+    return Said((Candidate(" ".join(found.title.split()), _LISTED, book.heading(found), note),))
 
 
 def first_sentence(book: OfItself) -> Said:
     """The sentence that the story begins with, behind title pages, prefaces and headings."""
     titles = {word for one in book.numbered_chapters[:2] for word in words(one.title)}
-    for first, last in _paragraphs(book.story, book.opening):
-        if _is_told(book.story[first:last], titles):
-            begins, ends = sentence_spans(book.story[first:last])[0]
-            return Said((_sentence(book, first + begins, first + ends, _OPENS),))
-    return Said((), _NO_SENTENCE)
+    return _first_of(book, _paragraphs(book.story, book.opening), titles)
 
 
 def last_sentence(book: OfItself) -> Said:
@@ -78,12 +98,30 @@ def last_sentence(book: OfItself) -> Said:
         return Said((), NOT_READ)
     paragraphs = _paragraphs(book.story, round((1 - _AFTER) * len(book.story)))
     ends = [at for at, place in enumerate(paragraphs) if _END.fullmatch(book.story, *place)]
-    for first, last in reversed(paragraphs[: ends[-1]] if ends else paragraphs):
-        text = book.story[first:last]
-        if _is_told(text, frozenset()):
-            begins, closes = sentence_spans(text)[-1]
-            return Said((_sentence(book, first + begins, first + closes, _CLOSES),))
-    return Said((), _NO_SENTENCE)
+    return _last_of(book, paragraphs[: ends[-1]] if ends else paragraphs)
+
+
+def chapter_opening(book: OfItself, question: str) -> Said:
+    """The sentence that a chapter begins with, behind its heading."""
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    part = book.chapter(question)
+    if not part.end:
+        return Said((), part.missing)
+    titles = {word for one in book.chapters if one.start == part.start for word in words(one.title)}
+    return _first_of(book, _paragraphs(book.story, part.start, part.end), titles)
+
+
+def chapter_closing(book: OfItself, question: str) -> Said:
+    """The sentence that a chapter ends with, where all of it may be read; the book's, of the last one."""
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    part = book.chapter(question)
+    if not part.end or part.end > book.limit:
+        return Said((), part.missing)
+    if part.end >= book.index.chapters[-1].end:
+        return last_sentence(book)
+    return _last_of(book, _paragraphs(book.story, part.start, part.end))
 
 
 def length(book: OfItself) -> Said:
@@ -111,14 +149,35 @@ def _so_far(book: OfItself) -> str | None:
     return None if book.is_whole else "as far as the book has been read"
 
 
+def _first_of(book: OfItself, paragraphs: Iterable[tuple[int, int]], titles: Set[str]) -> Said:
+    for first, last in paragraphs:
+        if _is_told(book.story[first:last], titles):
+            begins, ends = sentence_spans(book.story[first:last])[0]
+            return Said((_sentence(book, first + begins, first + ends, _OPENS),))
+    return Said((), _NO_SENTENCE)
+
+
+def _last_of(book: OfItself, paragraphs: Sequence[tuple[int, int]]) -> Said:
+    for first, last in reversed(paragraphs):
+        if _is_told(book.story[first:last], frozenset()):
+            begins, ends = sentence_spans(book.story[first:last])[-1]
+            return Said((_sentence(book, first + begins, first + ends, _CLOSES),))
+    return Said((), _NO_SENTENCE)
+
+
+def _words_of(book: OfItself, start: int, end: int) -> int:
+    return len(book.index.text(start, end).split())
+
+
 def _sentence(book: OfItself, start: int, end: int, confidence: float) -> Candidate:
     place = book.evidence(start, end)
     return Candidate(place.text, confidence, place)
 
 
-def _paragraphs(text: str, start: int) -> list[tuple[int, int]]:
-    """The bounds of the paragraphs of ``text[start:]``, which blank lines part."""
-    return [(start + m.start(), start + m.end()) for m in re.finditer(r"\S(?:.|\n(?!\s*\n))*", text[start:])]
+def _paragraphs(text: str, start: int, end: int | None = None) -> list[tuple[int, int]]:
+    """The bounds of the paragraphs of ``text[start:end]``, which blank lines part."""
+    found = re.finditer(r"\S(?:.|\n(?!\s*\n))*", text[start:end])
+    return [(start + one.start(), start + one.end()) for one in found]
 
 
 def _is_told(paragraph: str, titles: Set[str]) -> bool:

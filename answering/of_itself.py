@@ -8,7 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from answering.asked_part import heading_number
+from answering.asked_part import (
+    NO_SUCH_CHAPTER,
+    NOT_READ,
+    Part,
+    heading_number,
+    last_chapter,
+    numbered_chapter,
+    this_chapter,
+)
 from answering.citing import Evidence, cite, passage_at
 from answering.main_characters import Cast
 from answering.quotes import SHORTEST_LEAD, chapters_until, story_text
@@ -90,6 +98,20 @@ class OfItself:
         """Those that have a number, where most of them have one, else all."""
         numbered = [one for one in self.chapters if heading_number(one.title)]
         return numbered if 2 * len(numbered) >= len(self.chapters) else self.chapters
+
+    def chapter(self, question: str) -> Part:
+        """The chapter that a question names by its number, as this one or the last.
+
+        An empty part, which says why, where there is none, or it begins behind the limit.
+        """
+        bounds = (
+            this_chapter(question, self.chapters, self.limit)
+            or numbered_chapter(question, self.chapters)
+            or last_chapter(question, self.index.chapters)
+        )
+        if bounds is None or bounds == (0, 0):
+            return Part(0, 0, NO_SUCH_CHAPTER)
+        return Part(*bounds) if bounds[0] < self.limit else Part(0, 0, NOT_READ)
 
     def told(self, name: str) -> tuple[Told, ...]:
         """The values of one of the six properties above, the surest first; none of any other."""

@@ -17,6 +17,13 @@ MOST_HITS = 10  # passages found, whose chapters are counted
 # However many passages are of one chapter, what never happens is told of some, too: no answer is for certain.
 _AT_MOST = 0.6
 _WORK = r"(?:the|this) (?:book|novel|novella|story|tale|play)"
+_PIECE = r"(?:passage|part|place|scene|chapter|section|bit|moment|page)"
+_SHOWN = re.compile(
+    rf"(?:(?:find|show|give|quote|take|bring|go|jump)(?: me)?(?: to)? (?:the |a |any |all )?{_PIECE}s?"
+    rf"(?: (?:of|in) {_WORK})? (?:where|when|in which|that tells? (?:of|about|how)|about|of|with)"
+    rf"|(?:find|show me) where|where (?:can|do|could) I (?:find|read(?: about)?)) (?P<what>.+)",
+    re.I,
+)
 _WHERE = re.compile(
     rf"(?:(?:(?:in|from|during|at) )?(?:which|what) (?:chapter|canto)s?(?: (?:of|in) {_WORK})?"
     rf"|in (?:which|what) (?:part|section|act|scene)s?(?: of {_WORK})?"
@@ -40,8 +47,12 @@ def looked_for(question: str) -> str | None:
     """What a question looks for the chapter of, or the place in the book; None for other questions.
 
     "is the bell rung" of "In which chapter is the bell rung?", "the fire" of "Which chapter has the fire?"
+    and of "Find the passage about the fire."
     """
-    match = _WHERE.fullmatch(" ".join(question.split()).rstrip("?!. "))
+    bare = " ".join(question.split()).rstrip("?!. ")
+    if shown := _SHOWN.fullmatch(bare):
+        return _if_telling(shown["what"])
+    match = _WHERE.fullmatch(bare)
     if match is None:
         return None
     rest = match["rest"]
@@ -51,7 +62,10 @@ def looked_for(question: str) -> str | None:
     first = words(rest)[:1]
     if telling is None and not (first and first[0] in AUXILIARIES):
         return None
-    what = rest if telling is None else telling["what"]
+    return _if_telling(rest if telling is None else telling["what"])
+
+
+def _if_telling(what: str) -> str | None:
     return what if any(word not in TELLING_NOTHING for word in words(what)) else None
 
 

@@ -140,11 +140,76 @@ def test_no_title_is_told_of_a_chapter_that_is_not_there_or_not_read(
 
 @pytest.mark.parametrize(
     "question",
-    ["What are the chapters called?", "What is chapter 2 called?", "How many chapters are there?"],
+    [
+        "What are the chapters called?",
+        "What is chapter 2 called?",
+        "How many chapters are there?",
+        "How long is chapter 2?",
+        "What is the first line of chapter 2?",
+        "What is the last line of chapter 2?",
+        "Which chapter is the longest?",
+    ],
 )
 def test_a_book_without_chapters_says_so(qa: BookQA, question: str) -> None:
     cited = answer(qa, question, "plain")
     assert (cited.text, cited.verdict, cited.note) == ("", "none", NO_CHAPTERS)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "chapter"),
+    [
+        ("What is the first line of chapter 1?", OPENING, 1),
+        ("How does chapter 2 begin?", "The spoon was gone when Odo came back.", 2),
+        ("What are the opening words of the last chapter?", "At last Wenna found it in the bell.", 3),
+        (
+            "What is the last line of chapter II?",
+            "He looked for it under the table, and then in the river.",
+            2,
+        ),
+        ("the last sentence of the last chapter", CLOSING, 3),
+    ],
+)
+def test_a_chapter_tells_how_it_begins_and_closes(qa: BookQA, question: str, said: str, chapter: int) -> None:
+    cited = answer(qa, question)
+    assert cited.text == said
+    assert cited.evidence is not None
+    assert cited.evidence.chapter == HEADINGS[chapter]
+    assert cited.evidence.text == TEXT[cited.evidence.start : cited.evidence.end]
+
+
+def test_a_chapter_tells_its_length(qa: BookQA) -> None:
+    count = len(TEXT[MARKED[1].start : MARKED[1].end].split())
+    for question in ("How many words are in chapter 1?", "How long is the first chapter?"):
+        assert answer(qa, question).text == f"{count:,} words"
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the last line of chapter 2?", "How long is chapter 2?", "How long is this chapter?"]
+)
+def test_a_chapter_that_is_not_read_to_its_end_does_not_tell_it(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question, before=MARKED[2].start + len(HEADINGS[2]) + 20)
+    assert (cited.text, cited.verdict, cited.note) == ("", "none", NOT_READ)
+
+
+@pytest.mark.parametrize(
+    ("question", "chapter"),
+    [
+        ("Which chapter is the longest?", 1),
+        ("What is the longest chapter of the book?", 1),
+        ("Which is the shortest chapter?", 3),
+    ],
+)
+def test_the_longest_and_the_shortest_chapter_are_told_with_their_words(
+    qa: BookQA, question: str, chapter: int
+) -> None:
+    cited = answer(qa, question)
+    assert cited.text == HEADINGS[chapter]
+    assert cited.note == f"{len(TEXT[MARKED[chapter].start : MARKED[chapter].end].split()):,} words"
+    only = answer(qa, question, before=MARKED[1].end)
+    assert (only.text, only.note) == (
+        HEADINGS[1],
+        f"{len(TEXT[MARKED[1].start : MARKED[1].end].split()):,} words; as far as the book has been read",
+    )
 
 
 def test_a_book_tells_its_length_and_how_long_it_takes_to_read(qa: BookQA) -> None:

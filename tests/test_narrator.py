@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from answering.book_qa import Ask, BookQA
@@ -71,3 +73,17 @@ def test_a_book_says_who_tells_it(
     assert (cited.text, cited.note) == (said, note)
     assert cited.verdict == ("answer" if said else "none")
     assert (cited.evidence is None) == (not said)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What point of view is the story told from?", "Is it told in the first person?", "the point of view"],
+)
+@pytest.mark.parametrize(
+    ("text", "person"), [(CALLED, "first person"), (NAMELESS, "first person"), (OUTSIDE, "third person")]
+)
+def test_the_point_of_view_goes_by_who_says_i(tmp_path: Path, text: str, person: str, question: str) -> None:
+    store = IndexStore(tmp_path)
+    build_book(Book("mill", "The Mill", 3 * text, "test"), BuildSettings(words=40), store)
+    cited = BookQA(store).answer(Ask("mill", question, retriever="bm25", reader="overlap"))
+    assert (cited.text, cited.verdict) == (person, "answer")

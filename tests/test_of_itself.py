@@ -76,6 +76,7 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
         ("Hi! Can you tell me who wrote The Glass Ferry?", "Maren Adair"),
         ("What is the author's name?", "Maren Adair"),
         ("What is the title of this book?", "The Glass Ferry"),
+        ("what's the title", "The Glass Ferry"),
         ("Which book is this?", "The Glass Ferry"),
         ("When was this book first published?", "1902"),
         ("In which year was The Glass Ferry published?", "1902"),
@@ -152,6 +153,7 @@ def test_a_limit_before_the_first_whole_passage_hides_no_title_page(qa: BookQA) 
     [
         "Who is the main character?",
         "who's the protagonist of this story",
+        "Which character appears the most?",
         "Can you tell me who the main character of the book is?",
         "What is the name of the main character?",
         "Who is the hero in The Weigher?",
@@ -176,6 +178,7 @@ def test_the_main_character_is_whom_the_book_names_most(qa: BookQA, question: st
     [
         "Who are the main characters?",
         "List the characters.",
+        "Who are all the characters?",
         "characters",
         "What are the names of the main characters?",
     ],
