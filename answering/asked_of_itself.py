@@ -31,6 +31,7 @@ from answering.book_questions import (
 from answering.chapter_cast import chapter_characters, places_named
 from answering.citing import Candidate
 from answering.contents import (
+    NO_CHAPTERS,
     chapter_by_length,
     chapter_closing,
     chapter_count,
@@ -46,7 +47,7 @@ from answering.contents import (
 )
 from answering.finding import Found
 from answering.full_name import name_asked, name_of
-from answering.mention_questions import mentions_asked
+from answering.mention_questions import MentionQuestion, mentions_asked, mentions_of_chapter
 from answering.mentions import said_of_mentions
 from answering.narrator import narrator
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
@@ -101,6 +102,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return _OF_CHAPTER[asked](book, question)
     if asked is not None:
         return _ANSWERS[asked](book)
+    if (mentions := mentions_of_chapter(question)) is not None:
+        return _mentions_of_chapter(book, mentions, question)
     if (mentions := mentions_asked(question)) is not None:
         return said_of_mentions(book, mentions)
     if (name := description_asked(question)) is not None:
@@ -108,6 +111,13 @@ def _said(question: str, book: OfItself) -> Said | None:
     if (named := name_asked(question)) is not None:
         return name_of(named, book)
     return said_by(question, book)
+
+
+def _mentions_of_chapter(book: OfItself, asked: MentionQuestion, question: str) -> Said | None:
+    if not book.chapters:
+        return Said((), NO_CHAPTERS)
+    part = book.chapter(question)
+    return said_of_mentions(book, asked, part) if part.end else Said((), part.missing)
 
 
 def _told(book: OfItself, name: str) -> Said | None:

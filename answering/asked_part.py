@@ -121,6 +121,12 @@ def apart_from_chapter(question: str) -> str:
     return bare[:1].upper() + bare[1:] if whole else question
 
 
+def of_whole_book(question: str) -> str | None:
+    """What a question asks of a chapter, asked of the book; None where none stands at its end."""
+    closing = _CLOSING.search(question)
+    return None if closing is None else f"{question[: closing.start()]} in the book?"
+
+
 def numbered_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
     """The bounds of the chapter that a question asks for by number, (0, 0) where no such one is there."""
     match = _NUMBERED.search(question)

@@ -62,7 +62,7 @@ _ASKED = {
         rf"what{_IS} (?:the {_ONE}['’]?s name|the name of the {_ONE}){_IN}",
         rf"who{_IS} {_STORY} {_MOSTLY}about",
         rf"(?:who|(?:which|what) (?:character|person)){_IS} {_NAMED} (?:the )?most(?: often)?{_IN}",
-        rf"(?:which|what) (?:character|person) appears (?:the )?most(?: often)?{_IN}",
+        rf"(?:who|(?:which|what) (?:character|person)) appears (?:the )?most(?: often)?{_IN}",
     ),
     CHARACTERS: (
         rf"(?:(?:who|which characters|what){_ARE} )?(?:all )?(?:the )?(?:{_SEVERAL}|characters){_IN}",
@@ -82,6 +82,7 @@ _ASKED = {
         rf"(?:who{_IS} )?(?:the )?(?:narrator|storyteller){_IN}",
         rf"who{_IS} (?:narrating|telling) {_STORY}",
         rf"who (?:tells|told|narrates|narrated) {_STORY}",
+        r"who narrates",
         rf"what{_IS} the narrator['’]?s name{_IN}",
         rf"(?:from )?whose (?:point of view|perspective){_IS} {_STORY} told(?: from| in)?",
     ),

@@ -11,6 +11,7 @@ from typing import Any
 from answering.ask import Ask
 from answering.asked_part import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
 from answering.book_questions import asked_of_book
+from answering.mention_questions import mentions_of_chapter
 from answering.of_itself import OfItself
 from answering.opened_scope import OneBook, Scope
 from answering.summaries import passages_to_summarise
@@ -164,7 +165,9 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
 def _part(ask: Ask, scope: Scope) -> Part | None:
     """The part of one book that the question is about."""
     book = _alone(scope)
-    return None if book is None or asked_of_book(ask.question) else part_asked(ask.question, book)
+    if book is None or asked_of_book(ask.question) or mentions_of_chapter(ask.question):
+        return None
+    return part_asked(ask.question, book)
 
 
 def _alone(scope: Scope) -> Readable | None:

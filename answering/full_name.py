@@ -55,6 +55,8 @@ def name_of(asked: NameQuestion, book: OfItself) -> Said | None:
         return None
     if asked.part == "first" and (words[0].lower() in _NO_FIRST or len(words[0].rstrip(".")) < 2):
         return None
+    if asked.part == "whole" and words == _untitled(asked.whom):
+        return None
     text = {"first": words[0], "last": words[-1], "whole": " ".join(words)}[asked.part]
     places = [place for place in person.places if book.index.text(*place).split() == called.split()]
     note = f"the longest name that the book has for {asked.whom}: {called}"

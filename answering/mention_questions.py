@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from answering.asked_part import of_whole_book
+
 Asks = Literal["how often", "where", "whether"]
 
 _WORK = r"(?:book|novel|novella|story|tale|play|text|narrative)"
@@ -108,6 +110,13 @@ def mentions_asked(question: str) -> MentionQuestion | None:
             chapter=found.get("chapter") is not None,
         )
     return None
+
+
+def mentions_of_chapter(question: str) -> MentionQuestion | None:
+    """How often or whether the chapter at a question's end has what; None for others."""
+    whole = of_whole_book(question)
+    asked = None if whole is None else mentions_asked(whole)
+    return None if asked is None or asked.asks == "where" else asked
 
 
 def _which(at: str | None, who: str | None) -> Literal["first", "last", "all"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from answering.asked_part import Part
 from answering.citing import Candidate, chapter_at, whereabouts
 from answering.contents import NO_CHAPTERS
 from answering.mention_questions import MentionQuestion, is_name
@@ -17,8 +18,8 @@ _Place = tuple[int, int]
 _MOST_PLACES = 10  # that are cited of a count
 
 
-def said_of_mentions(book: OfItself, asked: MentionQuestion) -> Said | None:
-    """How often, where or whether the book has what is asked for, before its limit.
+def said_of_mentions(book: OfItself, asked: MentionQuestion, part: Part | None = None) -> Said | None:
+    """How often, where or whether the book, or that ``part``, has what is asked for, before its limit.
 
     None where somebody is asked for without a name, such as the murderer, and where the question may be
     of what the book tells: when the calendar was introduced.
@@ -29,15 +30,17 @@ def said_of_mentions(book: OfItself, asked: MentionQuestion) -> Said | None:
     if person is None and not asked.as_words and asked.in_person and not is_name(asked.what):
         return None
     places = _written(book.story, asked.what) if person is None else person.places
+    if part is not None:
+        places = [one for one in places if part.start <= one[0] < part.end]
     if not places:
-        return _never(book, asked)
+        return _never(book, asked, part)
     may_be_told = person is None and not asked.as_words and (asked.in_person or not book.chapters)
     if asked.asks == "where" and not asked.chapter and may_be_told:
         return None
     # A table of contents is passed over, where the story has it, too.
     places = [one for one in places if one[0] >= book.opening] or [*places]
     if not places:
-        return _never(book, asked)
+        return _never(book, asked, part)
     if asked.asks == "where":
         return _where(book, places, asked, person)
     text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
@@ -65,9 +68,10 @@ def _where(book: OfItself, places: Sequence[_Place], asked: MentionQuestion, per
     )
 
 
-def _never(book: OfItself, asked: MentionQuestion) -> Said:
-    part = "the book" if book.is_whole else "what has been read of the book"
-    never = f"{part} never mentions {asked.what!r}"
+def _never(book: OfItself, asked: MentionQuestion, part: Part | None) -> Said:
+    whole = part.end <= book.limit if part else book.is_whole
+    where = "that chapter" if part else "the book"
+    never = f"{where if whole else f'what has been read of {where}'} never mentions {asked.what!r}"
     if asked.asks == "where":
         return Said((), never)
     return Said((Candidate("No" if asked.asks == "whether" else "0", _CERTAIN, None, never),))

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
 from answering.contents import NO_CHAPTERS
@@ -120,6 +121,39 @@ def test_whether_a_book_has_a_name_is_yes_or_no(qa: BookQA, question: str, said:
     cited = answer(qa, question)
     assert (cited.text, cited.verdict) == (said, "answer")
     assert (cited.evidence is not None) == (said == "Yes")
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "chapter"),
+    [
+        ("Does Jory Pask appear in chapter 1?", "No", None),
+        ("Does Jory Pask appear in chapter 2?", "Yes", SECOND),
+        ("Is Wenna in the last chapter?", "Yes", THIRD),
+        ("Is Mr. Brock mentioned in chapter III?", "No", None),
+        ("How many times is Mr. Brock mentioned in the first chapter?", "3", FIRST),
+        ("How often does the word 'bowls' occur in chapter 2?", "1", SECOND),
+        ("How many times is the kiln mentioned in chapter 2?", "0", None),
+    ],
+)
+def test_what_a_chapter_mentions_is_counted_in_it_alone(
+    qa: BookQA, question: str, said: str, chapter: str | None
+) -> None:
+    cited = answer(qa, question)
+    assert (cited.text, cited.verdict, cited.rewritten) == (said, "answer", None)
+    places = [one for one in (cited.evidence, *cited.candidates[0].also) if one]
+    assert {one.chapter for one in places} == ({chapter} if chapter else set())
+    if chapter is None:
+        assert cited.note is not None
+        assert cited.note.startswith("that chapter never mentions")
+
+
+def test_of_a_chapter_that_is_not_there_nothing_is_counted(qa: BookQA) -> None:
+    assert answer(qa, "Does Jory Pask appear in chapter 9?").note == NO_SUCH_CHAPTER
+    assert answer(qa, "Does Jory Pask appear in chapter 2?", "plain").note == NO_CHAPTERS
+    unread = answer(qa, "Does Jory Pask appear in the last chapter?", before=MARKED[2].start)
+    assert (unread.text, unread.note) == ("", NOT_READ)
+    part = answer(qa, "Does Jory Pask appear in chapter 2?", before=MARKED[1].start + 30)
+    assert part.note == "what has been read of that chapter never mentions 'Jory Pask'"
 
 
 def test_what_comes_later_is_not_known_of_yet(qa: BookQA) -> None:
