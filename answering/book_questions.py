@@ -84,7 +84,7 @@ _ASKED = {
         rf"who (?:tells|told|narrates|narrated) {_STORY}",
         r"who narrates",
         rf"what{_IS} the narrator['’]?s name{_IN}",
-        rf"(?:from )?whose (?:point of view|perspective){_IS} {_STORY} told(?: from| in)?",
+        rf"(?:from )?whose (?:point of view|perspective){_IS} (?:{_STORY}|it) told(?: from| in)?",
     ),
     POINT_OF_VIEW: (
         rf"(?:what{_IS} )?(?:the )?(?:narrative )?(?:point of view|perspective){_IN}",

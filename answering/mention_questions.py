@@ -49,6 +49,8 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
         rf"(?:{_WHERE}{_IS} )?the {_AT} appearance of (?P<who>.+?){_IN}?",
         rf"(?:what|which) (?P<chapter>chapter){_IS} (?P<who>.+?) (?:first )?introduced in",
         rf"(?:what|which) (?P<chapter>chapters?){_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED} in",
+        rf"(?:in )?(?:what|which) (?P<chapter>chapters){_DOES} (?P<who>.+?) {_OCCUR}(?: in)?{_IN}?",
+        rf"(?:what|which) (?P<chapter>chapters){_IS} (?P<who>.+?) in",
         rf"(?:what|which) (?P<chapter>chapter){_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come) in",
     ),
     "whether": (
@@ -106,7 +108,7 @@ def mentions_asked(question: str) -> MentionQuestion | None:
             plain,
             as_words=bool(quoted or found.get("word")),
             in_person=who is not None,
-            which=_which(found.get("at"), who),
+            which=_which(found.get("at"), who, found.get("chapter")),
             chapter=found.get("chapter") is not None,
         )
     return None
@@ -119,10 +121,10 @@ def mentions_of_chapter(question: str) -> MentionQuestion | None:
     return None if asked is None or asked.asks == "where" else asked
 
 
-def _which(at: str | None, who: str | None) -> Literal["first", "last", "all"]:
-    """Whoever is introduced is so at first; what is mentioned may be in many places."""
+def _which(at: str | None, who: str | None, chapter: str | None) -> Literal["first", "last", "all"]:
+    """Whoever is introduced is so at first; what is mentioned, or who appears, may be in many places."""
     if at is None:
-        return "all" if who is None else "first"
+        return "all" if who is None or (chapter or "").lower() == "chapters" else "first"
     return "last" if at.lower() == "last" else "first"
 
 

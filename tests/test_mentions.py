@@ -98,7 +98,16 @@ def test_the_first_or_last_mention_is_told_by_its_chapter(
     assert cited.evidence.start == place
 
 
-@pytest.mark.parametrize("question", ["Which chapters mention Jory Pask?", "Where is Jory Pask mentioned?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which chapters mention Jory Pask?",
+        "Where is Jory Pask mentioned?",
+        "In which chapters does Jory Pask appear?",
+        "What chapters does Jory Pask appear in?",
+        "Which chapters is Jory Pask in?",
+    ],
+)
 def test_all_chapters_of_a_name_are_listed_with_a_place_of_each(qa: BookQA, question: str) -> None:
     cited = answer(qa, question)
     assert cited.text == f"{SECOND}; {THIRD}"
