@@ -31,7 +31,6 @@ from answering.book_questions import (
 from answering.chapter_cast import chapter_characters, places_named
 from answering.citing import Candidate
 from answering.contents import (
-    NO_CHAPTERS,
     chapter_by_length,
     chapter_closing,
     chapter_count,
@@ -114,8 +113,6 @@ def _said(question: str, book: OfItself) -> Said | None:
 
 
 def _mentions_of_chapter(book: OfItself, asked: MentionQuestion, question: str) -> Said | None:
-    if not book.chapters:
-        return Said((), NO_CHAPTERS)
     part = book.chapter(question)
     return said_of_mentions(book, asked, part) if part.end else Said((), part.missing)
 

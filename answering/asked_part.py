@@ -14,6 +14,7 @@ from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, quest
 from text.quotations import place_once, quotation
 from text.words import words
 
+NO_CHAPTERS = "the book has no chapters that are marked as such"
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
 NOT_READ = "the question is about a part of the book that has not been read"
 

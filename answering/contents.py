@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import pairwise
 
-from answering.asked_part import NOT_READ, heading_number
+from answering.asked_part import NO_CHAPTERS, NOT_READ, heading_number
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
@@ -14,7 +14,6 @@ from indexing.book import Chapter
 from text.sentences import sentence_spans
 from text.words import words
 
-NO_CHAPTERS = "the book has no chapters that are marked as such"
 _NO_PAGES = "the book's file has no page numbers"
 _NO_SENTENCE = "the book has no sentence there"
 _LISTED = 0.9  # that a book has the chapters that were found
@@ -52,8 +51,6 @@ def chapter_titles(book: OfItself) -> Said:
 
 def chapter_title(book: OfItself, question: str) -> Said:
     """The title of the chapter that a question asks for by its number, or of the last."""
-    if not book.chapters:
-        return Said((), NO_CHAPTERS)
     part = book.chapter(question)
     found = next((one for one in book.chapters if (one.start, one.end) == (part.start, part.end)), None)
     if found is None:
@@ -63,10 +60,8 @@ def chapter_title(book: OfItself, question: str) -> Said:
 
 def chapter_length(book: OfItself, question: str) -> Said:
     """How many words a chapter has, where all of it may be read."""
-    if not book.chapters:
-        return Said((), NO_CHAPTERS)
-    part = book.chapter(question)
-    if not part.end or part.end > book.limit:
+    part = book.chapter(question, whole=True)
+    if not part.end:
         return Said((), part.missing)
     count = _words_of(book, part.start, part.end)
     return Said((Candidate(f"{count:,} words", _LISTED, None, _reading_time(count)),))
@@ -103,8 +98,6 @@ def last_sentence(book: OfItself) -> Said:
 
 def chapter_opening(book: OfItself, question: str) -> Said:
     """The sentence that a chapter begins with, behind its heading."""
-    if not book.chapters:
-        return Said((), NO_CHAPTERS)
     part = book.chapter(question)
     if not part.end:
         return Said((), part.missing)
@@ -114,10 +107,8 @@ def chapter_opening(book: OfItself, question: str) -> Said:
 
 def chapter_closing(book: OfItself, question: str) -> Said:
     """The sentence that a chapter ends with, where all of it may be read; the book's, of the last one."""
-    if not book.chapters:
-        return Said((), NO_CHAPTERS)
-    part = book.chapter(question)
-    if not part.end or part.end > book.limit:
+    part = book.chapter(question, whole=True)
+    if not part.end:
         return Said((), part.missing)
     if part.end >= book.index.chapters[-1].end:
         return last_sentence(book)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from answering.asked_part import Part
+from answering.asked_part import NO_CHAPTERS, Part
 from answering.citing import Candidate, chapter_at, whereabouts
-from answering.contents import NO_CHAPTERS
 from answering.mention_questions import MentionQuestion, is_name
 from answering.of_itself import OfItself
 from answering.said import Said, said_at

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from answering.asked_part import (
+    NO_CHAPTERS,
     NO_SUCH_CHAPTER,
     NOT_READ,
     Part,
@@ -99,11 +100,14 @@ class OfItself:
         numbered = [one for one in self.chapters if heading_number(one.title)]
         return numbered if 2 * len(numbered) >= len(self.chapters) else self.chapters
 
-    def chapter(self, question: str) -> Part:
+    def chapter(self, question: str, *, whole: bool = False) -> Part:
         """The chapter that a question names by its number, as this one or the last.
 
-        An empty part, which says why, where there is none, or it begins behind the limit.
+        An empty part, which says why, where there is none, or it begins behind the limit, or, where the
+        ``whole`` of it is wanted, ends there.
         """
+        if not self.index.chapters:
+            return Part(0, 0, NO_CHAPTERS)
         bounds = (
             this_chapter(question, self.chapters, self.limit)
             or numbered_chapter(question, self.chapters)
@@ -111,7 +115,8 @@ class OfItself:
         )
         if bounds is None or bounds == (0, 0):
             return Part(0, 0, NO_SUCH_CHAPTER)
-        return Part(*bounds) if bounds[0] < self.limit else Part(0, 0, NOT_READ)
+        unread = bounds[1] > self.limit if whole else bounds[0] >= self.limit
+        return Part(0, 0, NOT_READ) if unread else Part(*bounds)
 
     def told(self, name: str) -> tuple[Told, ...]:
         """The values of one of the six properties above, the surest first; none of any other."""

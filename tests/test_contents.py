@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ
+from answering.asked_part import NO_CHAPTERS, NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
-from answering.contents import NO_CHAPTERS, WORDS_A_MINUTE
+from answering.contents import WORDS_A_MINUTE
 from indexing.book import Book, Chapter, Page
 from indexing.build import build_book
 from indexing.manifest import BuildSettings

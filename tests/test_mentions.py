@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ
+from answering.asked_part import NO_CHAPTERS, NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
-from answering.contents import NO_CHAPTERS
 from answering.mention_questions import mentions_asked
 from indexing.book import Book, Chapter
 from indexing.build import build_book
