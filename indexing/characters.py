@@ -11,7 +11,7 @@ from indexing.kept_rows import FORM, kept
 from text.named_entities import Entity, entities
 from text.proper_names import proper_names
 
-VERSION = 3  # of what is kept: other names are looked for again
+VERSION = 4  # of what is kept: other names are looked for again
 
 
 def named(text: str, cache: Path | None = None) -> list[Entity]:

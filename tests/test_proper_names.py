@@ -43,6 +43,19 @@ def test_husband_and_wife_are_two_persons() -> None:
     assert husband.is_person
 
 
+def test_a_wife_by_her_husbands_first_name_is_not_he() -> None:
+    text = (
+        "They saw Lord Conan Darrow at the gate, and he bowed. “Good morning,” said Lord Conan, and he "
+        "laughed. Lady Conan laughed, too. “Well,” said Lord Conan, and he sat down beside Lady Conan. "
+        "Conan Darrow said that he was tired. “He is,” said Lady Conan, and Conan Darrow slept."
+    )
+    named = found(text)
+    assert len(named["Lady Conan"].places) == text.count("Lady Conan")
+    [husband] = [one for one in named.values() if "Lord Conan" in (one.name, *one.aliases)]
+    assert "Conan Darrow" in (husband.name, *husband.aliases)
+    assert "Lady Conan" not in husband.aliases
+
+
 def test_title_surname_and_full_name_are_one_person() -> None:
     text = (
         "They saw Fitzwilliam Darcy, and Mr. Darcy bowed. He said that Darcy was tired. “Well, Darcy,” said "

@@ -190,7 +190,11 @@ class _Keys:
         """Whether a name with these titles may be short for the longer one."""
         core, bearer = key
         several = [bearer] if bearer else self._several(core)
-        if longer[: len(core)] == core or not several:  # a first name is that person's alone
+        if (
+            longer[: len(core)] == core
+        ):  # a first name is that person's alone, but Lady Henry is not Lord Henry
+            return bearer is None or self._gender(longer) != ("she" if bearer == "man" else "he")
+        if not several:
             return True
         if several == ["wife"] and "wife" not in self._several(longer):
             first = self._bearers[longer[:1]].total() if longer[:1] in self._bearers else 0
