@@ -190,9 +190,8 @@ class _Keys:
         """Whether a name with these titles may be short for the longer one."""
         core, bearer = key
         several = [bearer] if bearer else self._several(core)
-        if (
-            longer[: len(core)] == core
-        ):  # a first name is that person's alone, but Lady Henry is not Lord Henry
+        # A first name is that person's alone, but Lady Henry is not Lord Henry.
+        if longer[: len(core)] == core:
             return bearer is None or self._gender(longer) != ("she" if bearer == "man" else "he")
         if not several:
             return True
