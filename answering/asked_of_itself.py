@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 
+from answering.asked_part import Part
 from answering.book_questions import (
     CHAPTER_CHARACTERS,
     CHAPTER_CLOSING,
@@ -46,7 +46,7 @@ from answering.contents import (
 )
 from answering.finding import Found
 from answering.full_name import name_asked, name_of
-from answering.mention_questions import MentionQuestion, mentions_asked, mentions_of_chapter
+from answering.mention_questions import mentions_asked, mentions_of_chapter
 from answering.mentions import said_of_mentions
 from answering.narrator import narrator
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
@@ -57,6 +57,8 @@ from answering.who_is import described, description_asked
 from readers import spec_of
 from text.cloze import find_blank
 
+_Tell = Callable[[OfItself, Part], Said | None]
+"""What is told of a chapter."""
 _UNSAID = {
     AUTHOR: "neither the book's file nor its first pages say who wrote it",
     GENRE: "neither the book's file nor its first pages say what kind of book it is",
@@ -98,13 +100,13 @@ def said_of_itself(found: Found) -> Said | None:
 def _said(question: str, book: OfItself) -> Said | None:
     asked = asked_of_book(question)
     if asked in _OF_CHAPTER:
-        return _OF_CHAPTER[asked](book, question)
+        return _of_chapter(book, question, _OF_CHAPTER[asked], whole=asked in _OF_WHOLE_CHAPTER)
     if asked is not None:
         return _ANSWERS[asked](book)
     if (mentions := mentions_of_chapter(question)) is not None:
-        return _mentions_of_chapter(book, mentions, question)
+        return _of_chapter(book, question, partial(said_of_mentions, asked=mentions))
     if (mentions := mentions_asked(question)) is not None:
-        return said_of_mentions(book, mentions)
+        return said_of_mentions(book, None, mentions)
     if (name := description_asked(question)) is not None:
         return described(name, book)
     if (named := name_asked(question)) is not None:
@@ -112,9 +114,10 @@ def _said(question: str, book: OfItself) -> Said | None:
     return said_by(question, book)
 
 
-def _mentions_of_chapter(book: OfItself, asked: MentionQuestion, question: str) -> Said | None:
-    part = book.chapter(question)
-    return said_of_mentions(book, asked, part) if part.end else Said((), part.missing)
+def _of_chapter(book: OfItself, question: str, tell: _Tell, *, whole: bool = False) -> Said | None:
+    """What is told of the chapter that a question names, or why it cannot be."""
+    part = book.chapter(question, whole=whole)
+    return tell(book, part) if part.end else Said((), part.missing)
 
 
 def _told(book: OfItself, name: str) -> Said | None:
@@ -180,13 +183,14 @@ def _point_of_view(book: OfItself) -> Said | None:
     return Said((Candidate(text, _PERSON, None, note),), guessed=True)
 
 
-_OF_CHAPTER: dict[str | None, Callable[[OfItself, str], Said]] = {
+_OF_CHAPTER: dict[str | None, _Tell] = {
     CHAPTER_TITLE: chapter_title,
     CHAPTER_CHARACTERS: chapter_characters,
     CHAPTER_OPENING: chapter_opening,
     CHAPTER_CLOSING: chapter_closing,
     CHAPTER_LENGTH: chapter_length,
 }
+_OF_WHOLE_CHAPTER = frozenset({CHAPTER_CLOSING, CHAPTER_LENGTH})
 _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE)},
     MAIN_CHARACTER: _main_character,
@@ -194,8 +198,8 @@ _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     LOCATION: partial(_told, name=LOCATION),
     NARRATOR: _narrator,
     POINT_OF_VIEW: _point_of_view,
-    LONGEST_CHAPTER: partial(chapter_by_length, choose=partial(max, key=itemgetter(0))),
-    SHORTEST_CHAPTER: partial(chapter_by_length, choose=partial(min, key=itemgetter(0))),
+    LONGEST_CHAPTER: partial(chapter_by_length, choose=max),
+    SHORTEST_CHAPTER: partial(chapter_by_length, choose=min),
     CHAPTERS: chapter_count,
     CHAPTER_TITLES: chapter_titles,
     FIRST_SENTENCE: first_sentence,

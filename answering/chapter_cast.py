@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from answering.asked_part import Part
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
 from text.named_entities import Entity
@@ -14,11 +15,8 @@ _NOBODY = "nobody is named in that chapter"
 _NOWHERE = "the book names no places"
 
 
-def chapter_characters(book: OfItself, question: str) -> Said:
-    """Who is named in the chapter that a question asks for, most often first, as far as it may be read."""
-    part = book.chapter(question)
-    if not part.end:
-        return Said((), part.missing)
+def chapter_characters(book: OfItself, part: Part) -> Said:
+    """Who is named in a chapter, most often first, as far as it may be read."""
     return _listed(book, book.cast.persons, (part.start, part.end), _PERSONS, _NOBODY)
 
 

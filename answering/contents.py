@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from itertools import pairwise
+from operator import itemgetter
+from typing import Literal
 
-from answering.asked_part import NO_CHAPTERS, NOT_READ, heading_number
+from answering.asked_part import NO_CHAPTERS, NOT_READ, Part, heading_number
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
@@ -49,34 +51,28 @@ def chapter_titles(book: OfItself) -> Said:
     return said_at(text, _LISTED, [*map(book.heading, book.chapters)], _so_far(book))
 
 
-def chapter_title(book: OfItself, question: str) -> Said:
-    """The title of the chapter that a question asks for by its number, or of the last."""
-    part = book.chapter(question)
+def chapter_title(book: OfItself, part: Part) -> Said:
+    """The title of a chapter, where it may be read."""
     found = next((one for one in book.chapters if (one.start, one.end) == (part.start, part.end)), None)
     if found is None:
         return Said((), part.missing)
     return Said((Candidate(" ".join(found.title.split()), _LISTED, book.heading(found)),))
 
 
-def chapter_length(book: OfItself, question: str) -> Said:
-    """How many words a chapter has, where all of it may be read."""
-    part = book.chapter(question, whole=True)
-    if not part.end:
-        return Said((), part.missing)
+def chapter_length(book: OfItself, part: Part) -> Said:
+    """How many words a chapter has, all of which may be read."""
     count = _words_of(book, part.start, part.end)
     return Said((Candidate(f"{count:,} words", _LISTED, None, _reading_time(count)),))
 
 
-def chapter_by_length(
-    book: OfItself, choose: Callable[[Iterable[tuple[int, Chapter]]], tuple[int, Chapter]]
-) -> Said:
-    """The longest or the shortest chapter, which ``choose`` takes by its words, of all that were read."""
+def chapter_by_length(book: OfItself, choose: Callable[..., tuple[int, Chapter]]) -> Said:
+    """The longest or the shortest chapter, as ``choose`` is max or min, of all that were read."""
     chapters = book.numbered_chapters
     innermost = [one for one, other in pairwise(chapters) if other.start >= one.end] + chapters[-1:]
     read = [(_words_of(book, one.start, one.end), one) for one in innermost if one.end <= book.limit]
     if not read:
         return Said((), NOT_READ if book.index.chapters else NO_CHAPTERS)
-    count, found = choose(read)
+    count, found = choose(read, key=itemgetter(0))
     note = "; ".join(filter(None, [f"{count:,} words", _so_far(book)]))
     return Said((Candidate(" ".join(found.title.split()), _LISTED, book.heading(found), note),))
 
@@ -84,7 +80,7 @@ def chapter_by_length(
 def first_sentence(book: OfItself) -> Said:
     """The sentence that the story begins with, behind title pages, prefaces and headings."""
     titles = {word for one in book.numbered_chapters[:2] for word in words(one.title)}
-    return _first_of(book, _paragraphs(book.story, book.opening), titles)
+    return _sentence(book, _paragraphs(book.story, book.opening), 0, _OPENS, titles)
 
 
 def last_sentence(book: OfItself) -> Said:
@@ -93,26 +89,20 @@ def last_sentence(book: OfItself) -> Said:
         return Said((), NOT_READ)
     paragraphs = _paragraphs(book.story, round((1 - _AFTER) * len(book.story)))
     ends = [at for at, place in enumerate(paragraphs) if _END.fullmatch(book.story, *place)]
-    return _last_of(book, paragraphs[: ends[-1]] if ends else paragraphs)
+    return _sentence(book, reversed(paragraphs[: ends[-1]] if ends else paragraphs), -1, _CLOSES)
 
 
-def chapter_opening(book: OfItself, question: str) -> Said:
+def chapter_opening(book: OfItself, part: Part) -> Said:
     """The sentence that a chapter begins with, behind its heading."""
-    part = book.chapter(question)
-    if not part.end:
-        return Said((), part.missing)
     titles = {word for one in book.chapters if one.start == part.start for word in words(one.title)}
-    return _first_of(book, _paragraphs(book.story, part.start, part.end), titles)
+    return _sentence(book, _paragraphs(book.story, part.start, part.end), 0, _OPENS, titles)
 
 
-def chapter_closing(book: OfItself, question: str) -> Said:
-    """The sentence that a chapter ends with, where all of it may be read; the book's, of the last one."""
-    part = book.chapter(question, whole=True)
-    if not part.end:
-        return Said((), part.missing)
+def chapter_closing(book: OfItself, part: Part) -> Said:
+    """The sentence that a chapter ends with, all of which may be read; the book's, of the last one."""
     if part.end >= book.index.chapters[-1].end:
         return last_sentence(book)
-    return _last_of(book, _paragraphs(book.story, part.start, part.end))
+    return _sentence(book, reversed(_paragraphs(book.story, part.start, part.end)), -1, _CLOSES)
 
 
 def length(book: OfItself) -> Said:
@@ -140,29 +130,24 @@ def _so_far(book: OfItself) -> str | None:
     return None if book.is_whole else "as far as the book has been read"
 
 
-def _first_of(book: OfItself, paragraphs: Iterable[tuple[int, int]], titles: Set[str]) -> Said:
+def _sentence(
+    book: OfItself,
+    paragraphs: Iterable[tuple[int, int]],
+    at: Literal[0, -1],
+    confidence: float,
+    titles: Set[str] = frozenset(),
+) -> Said:
+    """The first (0) or the last (-1) sentence of the first paragraph that is of the story."""
     for first, last in paragraphs:
         if _is_told(book.story[first:last], titles):
-            begins, ends = sentence_spans(book.story[first:last])[0]
-            return Said((_sentence(book, first + begins, first + ends, _OPENS),))
-    return Said((), _NO_SENTENCE)
-
-
-def _last_of(book: OfItself, paragraphs: Sequence[tuple[int, int]]) -> Said:
-    for first, last in reversed(paragraphs):
-        if _is_told(book.story[first:last], frozenset()):
-            begins, ends = sentence_spans(book.story[first:last])[-1]
-            return Said((_sentence(book, first + begins, first + ends, _CLOSES),))
+            begins, ends = sentence_spans(book.story[first:last])[at]
+            place = book.evidence(first + begins, first + ends)
+            return Said((Candidate(place.text, confidence, place),))
     return Said((), _NO_SENTENCE)
 
 
 def _words_of(book: OfItself, start: int, end: int) -> int:
     return len(book.index.text(start, end).split())
-
-
-def _sentence(book: OfItself, start: int, end: int, confidence: float) -> Candidate:
-    place = book.evidence(start, end)
-    return Candidate(place.text, confidence, place)
 
 
 def _paragraphs(text: str, start: int, end: int | None = None) -> list[tuple[int, int]]:

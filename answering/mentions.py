@@ -17,8 +17,8 @@ _Place = tuple[int, int]
 _MOST_PLACES = 10  # that are cited of a count
 
 
-def said_of_mentions(book: OfItself, asked: MentionQuestion, part: Part | None = None) -> Said | None:
-    """How often, where or whether the book, or that ``part``, has what is asked for, before its limit.
+def said_of_mentions(book: OfItself, part: Part | None, asked: MentionQuestion) -> Said | None:
+    """How often, where or whether the book, or a ``part`` of it, has what is asked for, before its limit.
 
     None where somebody is asked for without a name, such as the murderer, and where the question may be
     of what the book tells: when the calendar was introduced.
@@ -38,8 +38,6 @@ def said_of_mentions(book: OfItself, asked: MentionQuestion, part: Part | None =
         return None
     # A table of contents is passed over, where the story has it, too.
     places = [one for one in places if one[0] >= book.opening] or [*places]
-    if not places:
-        return _never(book, asked, part)
     if asked.asks == "where":
         return _where(book, places, asked, person)
     text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
