@@ -15,6 +15,7 @@ from answering.book_questions import (
     CHAPTER_TITLE,
     CHAPTER_TITLES,
     CHAPTERS,
+    CHARACTER_COUNT,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     LENGTH,
@@ -28,7 +29,7 @@ from answering.book_questions import (
     SHORTEST_CHAPTER,
     asked_of_book,
 )
-from answering.chapter_cast import chapter_characters, places_named
+from answering.chapter_cast import chapter_characters, character_count, places_named
 from answering.citing import Candidate
 from answering.contents import (
     chapter_by_length,
@@ -195,6 +196,7 @@ _ANSWERS: dict[str, Callable[[OfItself], Said | None]] = {
     **{name: partial(_stated, name=name) for name in (TITLE, AUTHOR, FIRST_PUBLISHED, GENRE)},
     MAIN_CHARACTER: _main_character,
     CHARACTERS: _main_characters,
+    CHARACTER_COUNT: character_count,
     LOCATION: partial(_told, name=LOCATION),
     NARRATOR: _narrator,
     POINT_OF_VIEW: _point_of_view,

@@ -10,11 +10,13 @@ from answering.quotes import chapters_until, paragraph_around
 from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
 from retrieval.hits import Hit, Readable
+from text.book_words import THE_BOOK
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
 from text.quotations import place_once, quotation
 from text.words import words
 
 NO_CHAPTERS = "the book has no chapters that are marked as such"
+NO_PAGES = "the book's file has no page numbers"
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
 NOT_READ = "the question is about a part of the book that has not been read"
 
@@ -40,8 +42,7 @@ _CHAPTER = (
 _OPENING = re.compile(rf"\s*{_CHAPTER}[\s,:]*", re.IGNORECASE)
 _CLOSING = re.compile(rf"[\s,]+{_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
 _LAST = re.compile(r"\b(?:last|final|closing) chapter\b", re.IGNORECASE)
-_WORK = r"(?:it|(?:the|this) (?:whole |entire )?(?:book|story|novel|novella|tale|play))"
-_ENDS = re.compile(rf"\bhow (?:does|did) {_WORK} (?:all )?(?:end|finish|conclude)\b", re.IGNORECASE)
+_ENDS = re.compile(rf"\bhow (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish|conclude)\b", re.IGNORECASE)
 _END = 0.1  # of a book's characters
 _SMALL = 0.2  # of a passage's
 _SHORTEST_TITLE = 4

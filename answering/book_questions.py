@@ -6,20 +6,20 @@ import re
 
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
+from text.book_words import THE_BOOK
 
 MAIN_CHARACTER, NARRATOR, POINT_OF_VIEW = "main character", "narrator", "point of view"
 CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"
 FIRST_SENTENCE, LAST_SENTENCE = "first sentence", "last sentence"
 LENGTH, PAGES, READING_TIME = "length", "pages", "reading time"
-CHAPTER_CHARACTERS, PLACES = "characters of a chapter", "places"
+CHARACTER_COUNT, CHAPTER_CHARACTERS, PLACES = "number of characters", "characters of a chapter", "places"
 CHAPTER_OPENING, CHAPTER_CLOSING = "first sentence of a chapter", "last sentence of a chapter"
 CHAPTER_LENGTH = "length of a chapter"
 LONGEST_CHAPTER, SHORTEST_CHAPTER = "longest chapter", "shortest chapter"
 
-_WORK = r"(?:this|the|that) (?:book|novel|novella)"
-_THIS = rf"(?:{_WORK}|this(?: (?:story|tale|play|text|one))?)"
 # Of what happens in a book people say the story, too; of its author they say that of a story told in it.
-_STORY = rf"(?:{_THIS}|(?:the|that) (?:(?:whole|entire) )?(?:story|tale|play|narrative|plot|action))"
+_THIS = r"(?:(?:this|the|that) (?:book|novel|novella)|this(?: (?:story|tale|play|text|one))?)"
+_STORY = rf"(?:{_THIS}|{THE_BOOK}|(?:the|that) (?:plot|action))"
 _SET = rf"(?:(?:most of |the majority of )?{_STORY}|it)"
 _IN = rf"(?: (?:of|in|from) {_STORY}| here)?"
 _IS, _ARE = r"(?:['’]?s| is| was)", r"(?:['’]re| are| were)"
@@ -31,6 +31,7 @@ _LINE = r"(?:sentence|line|words?)"
 _NUMBERED = rf"(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
 _CHAPTER = rf"(?:{_NUMBERED}|this chapter|the current chapter)"
 _NAMED = r"(?:named|mentioned)"
+_YEAR = r"(?:when|(?:in )?(?:what|which) year)"
 _PERSON = r"(?:the )?(?:first|third)[ -]person(?: (?:point of view|perspective|narration))?"
 _CHAPTERS = r"(?:chapters|chapter (?:titles|names|headings|list))"
 _SHOW = r"(?:list|name|give(?: me)?|show(?: me)?)"
@@ -56,7 +57,11 @@ _ASKED = {
         r"(?:which|what) (?:book|novel|story|play) is this",
         r"(?:the )?title",
     ),
-    FIRST_PUBLISHED: (rf"(?:when|(?:in )?(?:what|which) year) was {_THIS} (?:first )?published",),
+    FIRST_PUBLISHED: (
+        rf"{_YEAR} was {_THIS} (?:first )?(?:published|printed|released|written)",
+        rf"{_YEAR} did {_THIS} (?:first )?(?:come out|appear)",
+        rf"what{_IS} the (?:publication (?:date|year)|(?:date|year) of publication)(?: of {_THIS})?",
+    ),
     MAIN_CHARACTER: (
         rf"(?:(?:who|what|which character){_IS} )?(?:the )?{_ONE}{_IN}",
         rf"what{_IS} (?:the {_ONE}['’]?s name|the name of the {_ONE}){_IN}",
@@ -68,6 +73,13 @@ _ASKED = {
         rf"(?:(?:who|which characters|what){_ARE} )?(?:all )?(?:the )?(?:{_SEVERAL}|characters){_IN}",
         rf"(?:list|name)(?: all)?(?: the)? (?:{_MAIN} )?(?:characters|people|persons){_IN}",
         rf"what{_ARE} the names of the {_SEVERAL}{_IN}",
+    ),
+    CHARACTER_COUNT: (
+        rf"how many (?:different |named )?characters{_ARE}(?: there)?(?: {_NAMED})?{_IN}",
+        rf"how many (?:different )?(?:people|persons){_ARE} {_NAMED}{_IN}",
+        rf"how many (?:different |named )?characters (?:does|did) (?:{_STORY}|it) have",
+        rf"how many (?:different |named )?characters has (?:{_STORY}|it)(?: got)?",
+        rf"(?:what{_IS} )?the number of characters{_IN}",
     ),
     LOCATION: (
         rf"where (?:does|did) {_SET} {_MOSTLY}(?:take place|happen|play|occur)",

@@ -162,11 +162,14 @@ def passage_at(index: BookIndex, start: int, end: int) -> Passage:
 
 def chapter_at(chapters: Sequence[Chapter], at: int) -> str | None:
     """The title of the innermost chapter that holds the character ``at``."""
+    chapter = innermost_chapter(chapters, at)
+    return None if chapter is None else chapter.title
+
+
+def innermost_chapter(chapters: Sequence[Chapter], at: int) -> Chapter | None:
+    """The last to begin of the chapters that hold the character ``at``."""
     last = bisect.bisect_right(chapters, at, key=lambda chapter: chapter.start)
-    for chapter in reversed(chapters[:last]):
-        if at < chapter.end:
-            return chapter.title
-    return None
+    return next((one for one in reversed(chapters[:last]) if at < one.end), None)
 
 
 def whereabouts(place: Evidence) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Literal
 
-from answering.asked_part import NO_CHAPTERS, NOT_READ, Part, heading_number
+from answering.asked_part import NO_CHAPTERS, NO_PAGES, NOT_READ, Part, heading_number
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
@@ -16,7 +16,6 @@ from indexing.book import Chapter
 from text.sentences import sentence_spans
 from text.words import words
 
-_NO_PAGES = "the book's file has no page numbers"
 _NO_SENTENCE = "the book has no sentence there"
 _LISTED = 0.9  # that a book has the chapters that were found
 _EXACT = 1.0
@@ -121,7 +120,7 @@ def page_count(book: OfItself) -> Said:
     """The number that is printed on the last page."""
     pages = book.index.manifest.pages
     if not pages:
-        return Said((), f"{_NO_PAGES}: it has {book.index.manifest.counts.words:,} words")
+        return Said((), f"{NO_PAGES}: it has {book.index.manifest.counts.words:,} words")
     note = None if pages[-1].label == str(len(pages)) else f"the last of them is numbered {pages[-1].label}"
     return Said((Candidate(str(len(pages)), _EXACT, None, note),))
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from answering.asked_part import of_whole_book
+from text.book_words import THE_BOOK
 
-Asks = Literal["how often", "where", "whether"]
+Asks = Literal["how often", "where", "how many", "whether"]
+By = Literal["place", "chapter", "page"]
+"""What a place is told by; "place" is the chapter, or how far into the book."""
 
-_WORK = r"(?:book|novel|novella|story|tale|play|text|narrative)"
-_THIS = rf"(?:the|this|that) (?:(?:whole|entire) )?{_WORK}"
-_IN = rf"(?: (?:in|throughout|of) {_THIS}| here)"
+_IN = rf"(?: (?:in|throughout|of) {THE_BOOK}| here)"
 _WORD = r"(?:the )?(?P<word>words?|phrase|expression|term|name) "
 _IS, _DOES = r"(?:['’]?s| is| are| was| were)", r" (?:does|do|did)"
 _NAMED = r"(?:mentioned|referred to|spoken of)"
@@ -20,7 +21,9 @@ _OCCUR = r"(?:occur|come up|turn up|show up|appear)"
 _MENTIONS = r"(?:mentions|occurrences)"
 _MEET = r"(?:meet|see|hear of|hear about)"
 _TIMES = r"how (?:many times|often)"
-_WHERE = r"(?:when|where|(?:in )?(?:what|which) (?P<chapter>chapters?)|at (?:what|which) point)"
+_WHERE = r"(?:when|where|(?:(?:in|on) )?(?:what|which) (?P<by>(?:chapter|page)s?)|at (?:what|which) point)"
+_SEVERAL = r"(?P<by>chapters|pages)"
+_MANY = rf"(?:(?:in|on) )?how many {_SEVERAL}"
 _AT = r"(?P<at>first|last)"
 _WHAT = r"(?P<what>.+?)"
 _ANYWHERE = r"(?: at all| anywhere| by name)?"
@@ -32,13 +35,13 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
         rf"{_TIMES}{_IS} {_WORD}{_WHAT} used{_IN}?",
         rf"{_TIMES}{_DOES} {_WORD}{_WHAT} {_OCCUR}{_IN}?",
         rf"{_TIMES}{_DOES} (?P<who>.+?) {_OCCUR}{_IN}",
-        rf"{_TIMES}{_DOES} (?:{_THIS}|it) (?:use|mention|say|name) (?:{_WORD})?{_WHAT}",
+        rf"{_TIMES}{_DOES} (?:{THE_BOOK}|it) (?:use|mention|say|name) (?:{_WORD})?{_WHAT}",
         rf"how many {_MENTIONS} of (?:{_WORD})?{_WHAT} are there{_IN}?",
         rf"(?:count|(?:what is )?the number of)(?: the| all)? {_MENTIONS} of (?:{_WORD})?{_WHAT}{_IN}?",
     ),
     "where": (
         rf"{_WHERE}{_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED}{_IN}?",
-        rf"(?:what|which) (?P<chapter>chapters?) (?:mentions?|names?) (?:{_WORD})?{_WHAT}",
+        rf"(?:what|which) (?P<by>(?:chapter|page)s?) (?:mentions?|names?) (?:{_WORD})?{_WHAT}",
         rf"{_WHERE}{_IS} (?P<who>.+?) (?:first )?introduced{_IN}?",
         rf"{_WHERE}{_DOES} {_WORD}{_WHAT} {_AT} {_OCCUR}{_IN}?",
         rf"{_WHERE}{_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come in|enter){_IN}?",
@@ -47,19 +50,26 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
         rf"{_WHERE}{_DOES} (?:we|you|I|one|the reader) {_AT} {_MEET} (?P<who>.+?){_IN}?",
         rf"(?:{_WHERE}{_IS} )?the {_AT} (?:mention|occurrence) of (?:{_WORD})?{_WHAT}{_IN}?",
         rf"(?:{_WHERE}{_IS} )?the {_AT} appearance of (?P<who>.+?){_IN}?",
-        rf"(?:what|which) (?P<chapter>chapter){_IS} (?P<who>.+?) (?:first )?introduced in",
-        rf"(?:what|which) (?P<chapter>chapters?){_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED} in",
-        rf"(?:in )?(?:what|which) (?P<chapter>chapters){_DOES} (?P<who>.+?) {_OCCUR}(?: in)?{_IN}?",
-        rf"(?:what|which) (?P<chapter>chapters){_IS} (?P<who>.+?) in",
-        rf"(?:what|which) (?P<chapter>chapter){_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come) in",
+        rf"(?:what|which) (?P<by>chapter|page){_IS} (?P<who>.+?) (?:first )?introduced (?:in|on)",
+        rf"(?:what|which) (?P<by>(?:chapter|page)s?){_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED} (?:in|on)",
+        rf"(?:(?:in|on) )?(?:what|which) {_SEVERAL}{_DOES} (?P<who>.+?) {_OCCUR}(?: in| on)?{_IN}?",
+        rf"(?:what|which) {_SEVERAL}{_IS} (?P<who>.+?) (?:in|on)",
+        rf"(?:what|which) (?P<by>chapter|page){_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come) (?:in|on)",
+    ),
+    "how many": (
+        rf"{_MANY}{_IS} (?:{_WORD})?{_WHAT} {_NAMED}(?: in| on)?{_IN}?",
+        rf"{_MANY}{_DOES} {_WORD}{_WHAT} {_OCCUR}(?: in| on)?{_IN}?",
+        rf"{_MANY}{_DOES} (?P<who>.+?) {_OCCUR}(?: in| on)?{_IN}?",
+        rf"{_MANY} (?:mention|name) (?:{_WORD})?{_WHAT}",
+        rf"{_MANY}{_IS} (?P<who>.+?) (?:in|on)",
     ),
     "whether": (
         rf"(?:is|was) there {_SOMEBODY} (?:called|named|by the name of) (?P<who>.+?){_IN}?",
         rf"(?:is|are|was|were) (?:{_WORD})?{_WHAT} (?:ever )?{_NAMED}{_ANYWHERE}{_IN}?",
         rf"(?:does|do|did) {_WORD}{_WHAT} (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}?",
         rf"(?:does|do|did) (?P<who>.+?) (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}",
-        rf"(?:does|did) (?:{_THIS}|it) (?:ever )?(?:mention|name) (?:{_WORD})?{_WHAT}{_ANYWHERE}",
-        rf"(?:does|did) (?:{_THIS}|it) (?:ever )?(?:use|contain|have) {_WORD}{_WHAT}{_ANYWHERE}",
+        rf"(?:does|did) (?:{THE_BOOK}|it) (?:ever )?(?:mention|name) (?:{_WORD})?{_WHAT}{_ANYWHERE}",
+        rf"(?:does|did) (?:{THE_BOOK}|it) (?:ever )?(?:use|contain|have) {_WORD}{_WHAT}{_ANYWHERE}",
         rf"(?:is|was) (?P<who>.+?){_IN}",
         rf"(?:is|was) (?P<who>.+?) (?:a|one of the) (?:character|person)s?{_IN}",
     ),
@@ -74,11 +84,11 @@ _LONGEST = 8  # words
 
 @dataclass(frozen=True, slots=True)
 class MentionQuestion:
-    """How often, where or whether a book has ``what``: words as they are written, or who is so called.
+    """How often, where, in how many chapters or whether a book has ``what``: words, or who is so called.
 
     ``as_words`` where the question says that they are words, a name or a phrase, or quotes them, and
     ``in_person`` where it asks of somebody who is in the story. ``which`` says which places are asked for,
-    and ``chapter`` that it is their chapters.
+    and ``by`` what they are told by.
     """
 
     asks: Asks
@@ -86,7 +96,7 @@ class MentionQuestion:
     as_words: bool
     in_person: bool
     which: Literal["first", "last", "all"]
-    chapter: bool
+    by: By
 
 
 def mentions_asked(question: str) -> MentionQuestion | None:
@@ -97,7 +107,7 @@ def mentions_asked(question: str) -> MentionQuestion | None:
         if match is None:
             continue
         found = match.groupdict()
-        who, what = found.get("who"), found.get("what")
+        who, what, by = found.get("who"), found.get("what"), (found.get("by") or "").lower()
         said = (who or what or "").strip(" ,")
         quoted = _QUOTED.fullmatch(said)
         plain = quoted["inside"].strip() if quoted else _ARTICLE.sub("", said)
@@ -108,8 +118,8 @@ def mentions_asked(question: str) -> MentionQuestion | None:
             plain,
             as_words=bool(quoted or found.get("word")),
             in_person=who is not None,
-            which=_which(found.get("at"), who, found.get("chapter")),
-            chapter=found.get("chapter") is not None,
+            which=_which(found.get("at"), who, by),
+            by="chapter" if by.startswith("chapter") else "page" if by else "place",
         )
     return None
 
@@ -118,13 +128,13 @@ def mentions_of_chapter(question: str) -> MentionQuestion | None:
     """How often or whether the chapter at a question's end has what; None for others."""
     whole = of_whole_book(question)
     asked = None if whole is None else mentions_asked(whole)
-    return None if asked is None or asked.asks == "where" else asked
+    return None if asked is None or asked.asks in {"where", "how many"} else asked
 
 
-def _which(at: str | None, who: str | None, chapter: str | None) -> Literal["first", "last", "all"]:
+def _which(at: str | None, who: str | None, by: str) -> Literal["first", "last", "all"]:
     """Whoever is introduced is so at first; what is mentioned, or who appears, may be in many places."""
     if at is None:
-        return "all" if who is None or (chapter or "").lower() == "chapters" else "first"
+        return "all" if who is None or by.endswith("s") else "first"
     return "last" if at.lower() == "last" else "first"
 
 

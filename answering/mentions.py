@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from answering.asked_part import NO_CHAPTERS, Part
-from answering.citing import Candidate, chapter_at, whereabouts
-from answering.mention_questions import MentionQuestion, is_name
+from answering.asked_part import NO_CHAPTERS, NO_PAGES, Part
+from answering.citing import Candidate, Evidence, innermost_chapter, page_at, whereabouts
+from answering.mention_questions import By, MentionQuestion, is_name
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
 from text.named_entities import Entity
@@ -34,11 +34,11 @@ def said_of_mentions(book: OfItself, part: Part | None, asked: MentionQuestion) 
     if not places:
         return _never(book, asked, part)
     may_be_told = person is None and not asked.as_words and (asked.in_person or not book.chapters)
-    if asked.asks == "where" and not asked.chapter and may_be_told:
+    if asked.asks == "where" and asked.by == "place" and may_be_told:
         return None
     # A table of contents is passed over, where the story has it, too.
     places = [one for one in places if one[0] >= book.opening] or [*places]
-    if asked.asks == "where":
+    if asked.asks in {"where", "how many"}:
         return _where(book, places, asked, person)
     text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
     return said_at(
@@ -50,19 +50,39 @@ def said_of_mentions(book: OfItself, part: Part | None, asked: MentionQuestion) 
 
 
 def _where(book: OfItself, places: Sequence[_Place], asked: MentionQuestion, person: Entity | None) -> Said:
-    """The chapters of mentions, or how far into the book they are where it has no chapters."""
-    if asked.chapter and not book.chapters:
+    """The chapters or pages of mentions, or how far into the book they are where it has no chapters."""
+    if asked.by == "chapter" and not book.chapters:
         return Said((), NO_CHAPTERS)
+    if asked.by == "page" and not book.index.manifest.pages:
+        return Said((), NO_PAGES)
+    told = _page if asked.by == "page" else whereabouts
     if asked.which == "all":
-        firsts = {chapter_at(book.index.chapters, place[0]): place for place in reversed(places)}
-        cited = sorted(firsts.values()) if book.chapters else places[:_MOST_PLACES]
-        found = [book.evidence(*place) for place in cited]
-        return said_at("; ".join(map(whereabouts, found)), _CERTAIN, found, _counted(places, asked, person))
+        found = [book.evidence(*place) for place in _firsts(book, places, asked.by)]
+        listed = "; ".join(map(told, found))
+        counted = _counted(places, asked, person)
+        if asked.asks == "where":
+            return said_at(listed, _CERTAIN, found, counted)
+        return said_at(str(len(found)), _CERTAIN, found, f"{listed} ({counted})")
     place = book.evidence(*places[-1 if asked.which == "last" else 0])
     so_far = "" if book.is_whole else ", as far as the book has been read"
-    return said_at(
-        whereabouts(place), _CERTAIN, [place], f"the {asked.which} place that has {place.text!r}{so_far}"
-    )
+    return said_at(told(place), _CERTAIN, [place], f"the {asked.which} place that has {place.text!r}{so_far}")
+
+
+def _firsts(book: OfItself, places: Sequence[_Place], by: By) -> Sequence[_Place]:
+    """The first place of each chapter or page; of a book without chapters the first places of all."""
+    if by != "page" and not book.chapters:
+        return places[:_MOST_PLACES]
+    pages, chapters = book.index.manifest.pages, book.index.chapters
+    firsts = {
+        page_at(pages, place[0]) if by == "page" else innermost_chapter(chapters, place[0]): place
+        for place in reversed(places)
+    }
+    return sorted(firsts.values())
+
+
+def _page(place: Evidence) -> str:
+    """As a page is cited; what stands before the first has none."""
+    return whereabouts(place) if place.page is None else f"page {place.page}"
 
 
 def _never(book: OfItself, asked: MentionQuestion, part: Part | None) -> Said:

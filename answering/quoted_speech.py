@@ -8,6 +8,7 @@ from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.quotes import paragraph_around
 from answering.said import Said
+from text.book_words import THE_BOOK
 from text.quotations import QUOTATION, place_once, quotation
 from text.speech import speaker
 
@@ -19,7 +20,7 @@ _SAYS = (
 _ASKED = re.compile(
     rf"(?:who|which character)(?: is| was)?(?: (?:it|the one) (?:that|who))? {_SAYS}"
     rf"(?: that)?(?: (?:the|these|this) (?:words|lines?|sentences?))?[:,]? ?{QUOTATION}"
-    r"(?: (?:in|of) (?:the|this) (?:book|novel|novella|story|tale|play))?[\s?!.]*",
+    rf"(?: (?:in|of) {THE_BOOK})?[\s?!.]*",
     re.I,
 )
 

@@ -10,25 +10,25 @@ from answering.citing import Candidate, Evidence, cite, whereabouts
 from answering.said import Said
 from readers.attribution import nearest_sentence
 from retrieval.hits import BookHit
+from text.book_words import THE_BOOK
 from text.question_kinds import AUXILIARIES, TELLING_NOTHING
 from text.words import words
 
 MOST_HITS = 10  # passages found, whose chapters are counted
 # However many passages are of one chapter, what never happens is told of some, too: no answer is for certain.
 _AT_MOST = 0.6
-_WORK = r"(?:the|this) (?:book|novel|novella|story|tale|play)"
 _PIECE = r"(?:passage|part|place|scene|chapter|section|bit|moment|page)"
 _SHOWN = re.compile(
     rf"(?:(?:find|show|give|quote|take|bring|go|jump)(?: me)?(?: to)? (?:the |a |any |all )?{_PIECE}s?"
-    rf"(?: (?:of|in) {_WORK})? (?:where|when|in which|that tells? (?:of|about|how)|about|of|with)"
+    rf"(?: (?:of|in) {THE_BOOK})? (?:where|when|in which|that tells? (?:of|about|how)|about|of|with)"
     rf"|(?:find|show me) where|where (?:can|do|could) I (?:find|read(?: about)?)) (?P<what>.+)",
     re.I,
 )
 _WHERE = re.compile(
-    rf"(?:(?:(?:in|from|during|at) )?(?:which|what) (?:chapter|canto)s?(?: (?:of|in) {_WORK})?"
-    rf"|in (?:which|what) (?:part|section|act|scene)s?(?: of {_WORK})?"
-    rf"|at (?:which|what) point (?:of|in) {_WORK}"
-    rf"|(?P<place>where(?:abouts)? in {_WORK})) (?P<rest>.+)",
+    rf"(?:(?:(?:in|from|during|at) )?(?:which|what) (?:chapter|canto)s?(?: (?:of|in) {THE_BOOK})?"
+    rf"|in (?:which|what) (?:part|section|act|scene)s?(?: of {THE_BOOK})?"
+    rf"|at (?:which|what) point (?:of|in) {THE_BOOK}"
+    rf"|(?P<place>where(?:abouts)? in {THE_BOOK})) (?P<rest>.+)",
     re.I,
 )
 _VERBS = (

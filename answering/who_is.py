@@ -12,9 +12,10 @@ from answering.profiles import SENTENCES, descriptions
 from answering.said import Said, said_at
 from encoders.cross_encoder import load_crossencoder
 from indexing.book import Passage
+from text.book_words import THE_BOOK
 
 _TELLS = 0.6  # that one of the sentences says who somebody is (docs/who.md)
-_IN = r"(?: in (?:the|this) (?:book|novel|novella|story|tale|play))?"
+_IN = rf"(?: in {THE_BOOK})?"
 _PLEASE = r"(?:(?:can|could) you )?(?:please )?"
 _WHO = re.compile(
     rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway|really))?{_IN}"

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from answering.asked_part import NO_CHAPTERS, NO_SUCH_CHAPTER, NOT_READ
+from answering.asked_part import NO_CHAPTERS, NO_PAGES, NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
 from answering.mention_questions import mentions_asked
-from indexing.book import Book, Chapter
+from indexing.book import Book, Chapter, Page
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
@@ -38,6 +38,7 @@ for heading, told in PARTS:
     MARKED.append(Chapter(heading, len(TEXT), len(TEXT) + len(f"{heading}\n\n{told}\n\n")))
     TEXT += f"{heading}\n\n{told}\n\n"
 FIRST, SECOND, THIRD = (one.title for one in MARKED)
+PAGES = tuple(Page(label, TEXT.index(word)) for label, word in (("7", "Wenna"), ("8", "Jory"), ("9", "knew")))
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,9 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
     store = IndexStore(tmp_path_factory.mktemp("store"))
     build_book(Book("kiln", "The Kiln", TEXT, "test", tuple(MARKED)), BuildSettings(words=30), store)
     build_book(Book("plain", "The Kiln", TEXT, "test"), BuildSettings(words=30), store)
+    again = (*MARKED[:2], Chapter(FIRST, MARKED[2].start, MARKED[2].end))
+    build_book(Book("again", "The Kiln", TEXT, "test", again), BuildSettings(words=30), store)
+    build_book(Book("paged", "The Kiln", TEXT, "test", pages=PAGES), BuildSettings(words=30), store)
     return BookQA(store)
 
 
@@ -111,6 +115,46 @@ def test_all_chapters_of_a_name_are_listed_with_a_place_of_each(qa: BookQA, ques
     cited = answer(qa, question)
     assert cited.text == f"{SECOND}; {THIRD}"
     assert [one.chapter for one in (cited.evidence, *cited.candidates[0].also) if one] == [SECOND, THIRD]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "In how many chapters does Jory Pask appear?",
+        "How many chapters is Jory Pask in?",
+        "How many chapters mention Jory?",
+        "In how many chapters is Jory Pask mentioned?",
+    ],
+)
+def test_chapters_of_a_name_are_counted_and_listed(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question)
+    assert (cited.text, cited.verdict) == ("2", "answer")
+    assert cited.note is not None
+    assert cited.note.startswith(f"{SECOND}; {THIRD} (")
+    assert answer(qa, question, before=MARKED[1].start).text == "0"
+    assert answer(qa, question, "plain").note == NO_CHAPTERS
+
+
+def test_chapters_that_are_called_alike_count_as_two(qa: BookQA) -> None:
+    assert answer(qa, "In how many chapters does Wenna appear?", "again").text == "3"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("On which page does Jory Pask first appear?", "page 8"),
+        ("What page is Jory Pask first mentioned on?", "page 8"),
+        ("On what page is the hat first mentioned?", "page 7"),
+        ("On which pages is Jory Pask mentioned?", "page 8; page 9"),
+        ("On how many pages does Jory Pask appear?", "2"),
+    ],
+)
+def test_pages_are_told_where_the_file_has_them(qa: BookQA, question: str, said: str) -> None:
+    cited = answer(qa, question, "paged")
+    assert (cited.text, cited.verdict) == (said, "answer")
+    places = [one.page for one in (cited.evidence, *cited.candidates[0].also) if one]
+    assert "; ".join(f"page {page}" for page in places) in {said, "page 8; page 9"}
+    assert answer(qa, question).note == NO_PAGES
 
 
 @pytest.mark.parametrize(

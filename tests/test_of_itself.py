@@ -80,6 +80,8 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
         ("Which book is this?", "The Glass Ferry"),
         ("When was this book first published?", "1902"),
         ("In which year was The Glass Ferry published?", "1902"),
+        ("When did this book come out?", "1902"),
+        ("What is the publication date?", "1902"),
         ("Please tell me who the author of this book is.", "Maren Adair"),
         ("Do you know what this book is called?", "The Glass Ferry"),
     ],
@@ -280,6 +282,19 @@ def test_a_chapter_tells_whom_it_names_with_a_place_of_each(
     assert len(places) == len(named)
     assert len({one.chapter for one in places}) == 1
     assert all(any(word in name for name in named) for one in places for word in one.text.split())
+
+
+@pytest.mark.parametrize(
+    "question", ["How many characters are there?", "How many different characters does the story have?"]
+)
+def test_persons_are_counted_as_far_as_has_been_read(qa: BookQA, question: str) -> None:
+    cited = answer(qa, "vell", question)
+    assert (cited.text, cited.verdict) == ("3", "maybe")
+    assert cited.note is not None
+    assert "most often Lisbet Corrow, " in cited.note
+    assert len(cited.candidates[0].also) == 2
+    assert answer(qa, "vell", question, before=MARKED[2].start).text == "2"
+    assert answer(qa, "bare", "How many characters are there?").text != "0"
 
 
 def test_of_a_chapter_no_more_is_told_than_has_been_read(qa: BookQA) -> None:

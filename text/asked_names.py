@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from text.honorifics import is_title
 from text.name_signs import POSSESSIVE
 from text.question_kinds import opens_question
 from text.tokens import tokens
@@ -19,10 +20,7 @@ NEAR = 0.8  # of the letters of a name that is misspelt: Heathclif, Katherine fo
 NEARER = 0.85  # of those of a word in lower case
 SHORTEST_MISSPELT = 5
 MOST_MISSPELT = 5
-_TITLES = frozenset(
-    {"mr", "mrs", "ms", "miss", "dr", "doctor", "captain", "lord", "lady", "sir", "king", "queen", "prince"}
-    | {"princess", "uncle", "aunt", "saint", "st", "old", "mother", "father", "i", "god", "professor"}
-)
+_NO_NAMES = frozenset({"i", "god", "old"})  # for all their capitals
 
 
 def names_in(question: str) -> list[str]:
@@ -35,8 +33,9 @@ def names_in(question: str) -> list[str]:
     found = []
     for number, token in enumerate(tokens(question)):
         word = POSSESSIVE.sub("", question[token.start : token.end]).rstrip(".")
-        capital = word[:1].isupper() and len(word) > 1 and word.lower() not in _TITLES
-        if capital and (number > 0 or _first_is_name(question, token.key, token.end)):
+        capital = word[:1].isupper() and len(word) > 1
+        named = capital and not is_title(word) and word.lower() not in _NO_NAMES
+        if named and (number > 0 or _first_is_name(question, token.key, token.end)):
             found.append(word)
     return list(dict.fromkeys(found))
 

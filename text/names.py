@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+
+from text.honorifics import is_title
 
 Key = tuple[str, ...]
 """A name's words in lower case, without what plays no part in whom it names."""
 
 ARTICLES = frozenset({"the", "a", "an"})
-_TITLES = frozenset(
-    re.findall(
-        r"\S+",
-        """mr mrs ms miss master messrs mme madame mlle monsieur sir dame lady lord dr doctor prof professor
-        rev reverend father mother sister brother st saint president senator governor mayor judge justice
-        king queen prince princess duke duchess earl count countess baron baroness emperor empress captain
-        capt colonel col general gen major maj lieutenant lt sergeant sgt admiral aunt uncle cousin
-        old little""",
-    )
-)
+_EPITHETS = frozenset({"old", "little"})
 _POSSESSIVES = frozenset({"'s", "’s", "'", "’"})
 
 
@@ -30,7 +22,7 @@ def name_key(words: Sequence[str]) -> Key:
     if not any(character.isalpha() for word in lower for character in word):
         return ()
     untitled = lower
-    while len(untitled) > 1 and untitled[0].rstrip(".") in _TITLES:
+    while len(untitled) > 1 and (is_title(untitled[0].rstrip(".")) or untitled[0] in _EPITHETS):
         untitled = untitled[1:]
     return untitled
 

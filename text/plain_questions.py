@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from text.book_words import THE_BOOK, WORK
 from text.names import ARTICLES
 
 _ASKS = (
@@ -12,7 +13,6 @@ _ASKS = (
     r"(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?s|['’](?:d|re|ve|ll))?\b"
 )
 _SOMEBODY = r"(?:you|anyone|anybody|someone|somebody)"
-_WORK = r"(?:book|novel|novella|story|tale|play|text|narrative)"
 _FRAMES = (
     r"(?:hi|hello|hey|hiya|good\s+(?:morning|afternoon|evening))(?:\s+there)?",
     r"(?:so|well|ok|okay|um|uh|hm+|please)",
@@ -32,7 +32,7 @@ _FRAMES = (
     r"(?:i|we)\s+(?:forgot|forget|have\s+forgotten)",
     rf"(?:(?:(?:do|have|does|has)\s+)?{_SOMEBODY}\s+(?:have\s+|has\s+|got\s+)?)?any\s+(?:idea|clue)",
 )
-_OF_BOOK = rf"(?:in|from|according\s+to|throughout)\s+(?:the|this)\s+{_WORK}"
+_OF_BOOK = rf"(?:in|from|according\s+to|throughout)\s+{THE_BOOK}"
 _THANKS = re.compile(
     r"(?<=[?.!,;])\s*(?:please|pls|thanks|thank\s+you|thx|cheers)"
     r"(?:\s+(?:very\s+much|so\s+much|a\s+lot|in\s+advance))?[\s.!]*(?P<mark>\??)\s*\Z",
@@ -83,7 +83,7 @@ def _opening(name: str) -> re.Pattern[str]:
     frames = [*_FRAMES, _OF_BOOK]
     if name:
         by = r"(?:\s+by\s+[^,?]{2,40}(?=,))?"
-        frames.append(rf"(?:in|from|according\s+to|throughout)\s+(?:(?:the|this)\s+{_WORK}\s+)?{name}{by}")
+        frames.append(rf"(?:in|from|according\s+to|throughout)\s+(?:(?:the|this)\s+{WORK}\s+)?{name}{by}")
     return re.compile(
         rf"\s*(?:(?:{'|'.join(frames)})(?:\s*[,:.!;?…-]+\s*|\s+)(?:(?:and|but)\s+)?)+(?={_ASKS})", re.I
     )

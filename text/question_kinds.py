@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from text.book_words import THE_BOOK
 from text.plain_questions import plain_question
 from text.tokens import Token, tokens
 
@@ -45,18 +46,18 @@ AUXILIARIES = frozenset(
 )
 _PERSON_NOUNS = frozenset({"name", "person", "man", "woman", "boy", "girl", "character"})
 _SUMMARIES = re.compile(
-    r"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|what happens? (?:in|at) (?:the|this) (?:book|story|novel|"
-    r"chapter|end|play)|"
+    rf"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|"
+    rf"what happens? (?:in|at) (?:{THE_BOOK}|(?:the|this) (?:chapter|end))|"
     r"what happen(?:s|ed) in (?:chapter \w+|(?:the|this) (?:\w+ )?chapter)|"
-    r"what(?:['’]?s| is| was) (?:it|(?:the|this) (?:book|story|novel|play|chapter|tale)) about|"
+    rf"what(?:['’]?s| is| was) (?:it|{THE_BOOK}|(?:the|this) chapter) about|"
     r"what(?:['’]?s| is| was) (?:chapter \w+|the (?:\w+ )?chapter) about|"
-    r"how (?:does|did) (?:it|the (?:book|story|novel|play)) (?:all )?(?:end|finish))\b",
+    rf"how (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish))\b",
     re.I,
 )
 _MEANINGS = re.compile(
     r"what(?:['’]?s| is| was| are| were) the (?:main |central |key |major |underlying |overall )?"
-    r"(?:themes?|morals?|message|meaning|point|lessons?|significance)(?: (?:of|in|behind) (?:it|(?:the|this) "
-    r"(?:whole |entire )?(?:book|story|novel|novella|play|tale|title)))?|"
+    r"(?:themes?|morals?|message|meaning|point|lessons?|significance)"
+    rf"(?: (?:of|in|behind) (?:it|{THE_BOOK}|(?:the|this) title))?|"
     r"what (?:do|does|did) .+ symboli[sz]e|"
     r"what (?:do|can|should) (?:we|i|readers?|the reader) learn from (?:it|(?:the|this) \w+)|"
     r"what (?:is|was) the author (?:trying to say|saying)",
