@@ -52,6 +52,8 @@ from answering.mentions import said_of_mentions
 from answering.narrator import narrator
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
 from answering.quoted_speech import said_by
+from answering.related import related
+from answering.related_questions import related_asked
 from answering.said import Said
 from answering.which_chapter import chapters_of, looked_for
 from answering.who_is import described, description_asked
@@ -112,6 +114,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return described(name, book)
     if (named := name_asked(question)) is not None:
         return name_of(named, book)
+    if (asked_for := related_asked(question)) is not None:
+        return related(asked_for, book)
     return said_by(question, book)
 
 

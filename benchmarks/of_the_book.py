@@ -1,19 +1,22 @@
-"""Measures what is asked of a book itself: the chapter of something, who says a line, who somebody is.
+"""Measures what is asked of a book itself: chapters, who says a line, who somebody is, and to whom.
 
     python -m benchmarks.of_the_book --data NARRATIVEQA [--half choose]
 
-Three figures of docs/facts.md, by the models that STORYQA_SIZE says:
+Four figures of docs/facts.md, by the models that STORYQA_SIZE says:
 
 - the natural questions of a half whose answers stand in a marked chapter: whether that is the first of the
   chapters that are told for them, and how sure it is said to be;
 - lines of six novels beside which the story names the speaker, drawn by a pattern: "Who says ...?";
 - persons of half A's stories whom the summary calls something ("Luca Corsini, a Dominican monk"): ROUGE-L of
-  the answer to "Who is ...?" against these words.
+  the answer to "Who is ...?" against these words;
+- 199 questions such as "Who is Nina's father?" and "Who is the ferryman?" about 37 of the books, by
+  ``related_persons.csv`` beside this file, which has the beginnings of words that a right answer has.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import random
 import re
 from collections import defaultdict
@@ -117,6 +120,24 @@ def persons(qa: BookQA, summaries: Books, ids: Sequence[str]) -> None:
     print(f"persons: ROUGE-L {fmean(scores):.4f} of {len(scores)}, {withheld} withheld")
 
 
+def related_persons() -> list[tuple[str, str, str]]:
+    """The beginning of a book's id, a question, and the words that are right, parted by bars."""
+    with (Path(__file__).parent / "related_persons.csv").open(encoding="utf-8", newline="") as file:
+        return [(row["book"], row["question"], row["accepted"]) for row in csv.DictReader(file)]
+
+
+def relations(qa: BookQA, asked: Sequence[tuple[str, str, str]]) -> None:
+    """Whether whoever stands in a relation, or has a trade, is told."""
+    rows = []
+    for id, question, accepted in track(asked, "relations"):
+        cited = qa.answer(Ask(id, question))
+        rows.append((cited.verdict, re.search(rf"\b(?:{accepted})", cited.text.lower()) is not None))
+    print(f"relations: {sum(is_right for _, is_right in rows)} of {len(rows)} right")
+    for verdict in ("answer", "maybe", "none"):
+        of_it = [is_right for said, is_right in rows if said == verdict]
+        print(f"  {verdict}: {sum(of_it)} of {len(of_it)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what is asked of a book itself.")
     parser.add_argument("--data", type=Path, required=True, help="the NarrativeQA folder")
@@ -128,13 +149,21 @@ def main() -> None:
     files = {path.stem: path for path in sorted((given.data / "tmp").glob("*.content"))}
     novels = [id for id in files if id.startswith(NOVELS)]
     half_a = list(dict.fromkeys(question.story for question in stories.questions))
+    related = [
+        (next(id for id in files if id.startswith(book)), question, accepted)
+        for book, question, accepted in related_persons()
+    ]
     configuration = load_settings(None).configuration()
     qa = BookQA.of(replace(configuration, store=configuration.cache / "evaluation"))
-    books = {id: partial(read_story, files[id], id) for id in {*natural, *novels, *half_a}}
+    books = {
+        id: partial(read_story, files[id], id)
+        for id in {*natural, *novels, *half_a, *(one[0] for one in related)}
+    }
     index_books(books, sorted(books), qa.store, lambda *_: None)
     chapters(qa, given.half)
     speakers(qa, novels)
     persons(qa, summaries.books, half_a)
+    relations(qa, related)
 
 
 if __name__ == "__main__":

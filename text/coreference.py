@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal
 
 from text.asked_names import names_in
 from text.honorifics import TITLES
@@ -20,6 +22,7 @@ from text.question_kinds import (
 from text.tokens import Token, tokens
 from text.words import words
 
+Pronoun = Literal["he", "she"]
 Asked = tuple[str, str]
 """A question that was asked before, and its answer."""
 
@@ -160,23 +163,37 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _called(somebody: str, text: str) -> str | None:
-    """By which pronoun the text calls somebody, "he" or "she"; None where it cannot be told."""
+def _called(somebody: str, text: str) -> Pronoun | None:
+    """By which pronoun the text calls somebody; None where it cannot be told."""
+    titled = pronoun_of_title(somebody)
+    if titled is not None:
+        return titled
     within = somebody.split()
-    bearer = next((TITLES[word] for one in within if (word := one.rstrip(".").lower()) in TITLES), "any")
-    if bearer != "any":
-        return "he" if bearer == "man" else "she"
     names = [word for word in within if word[0].isupper()] or within[-1:]
     for said in dict.fromkeys([somebody.removeprefix("the "), *names]):
-        he = she = 0
         places = re.finditer(rf"(?<!\w){re.escape(said)}(?!\w)", text)
-        for _, place in zip(range(_MOST_PLACES), places, strict=False):
-            behind = words(text[place.end() : place.end() + _BEHIND])
-            first = next((word for word in behind if word in HE | SHE), None)
-            he, she = he + (first in HE), she + (first in SHE)
+        he, she = times_called(text, (place.end() for place in places))
         if he + she >= _FEWEST_PRONOUNS and max(he, she) >= _GENDERED * (he + she):
             return "he" if he > she else "she"
     return None
+
+
+def pronoun_of_title(name: str) -> Pronoun | None:
+    """By which pronoun whoever has such a name is called, by the first title in it; None without one."""
+    bearer = next(
+        (TITLES[word] for one in name.split() if (word := one.rstrip(".").lower()) in TITLES), "any"
+    )
+    return None if bearer == "any" else "he" if bearer == "man" else "she"
+
+
+def times_called(text: str, ends: Iterable[int]) -> tuple[int, int]:
+    """How often the first pronoun behind a name that ends there is he, and she; of the first places alone."""
+    he = she = 0
+    for end in islice(ends, _MOST_PLACES):
+        behind = words(text[end : end + _BEHIND])
+        first = next((word for word in behind if word in HE | SHE), None)
+        he, she = he + (first in HE), she + (first in SHE)
+    return he, she
 
 
 def _asked_of_answer(adverb: str, asked: str, answer: str) -> str | None:

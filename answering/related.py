@@ -1,0 +1,242 @@
+"""Who stands in a relation to somebody, or has a trade: by who is named beside its word, in all of a book.
+
+Few books say in one sentence who is whose father; most say "her father" in many places, and name him there.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from answering.citing import Candidate
+from answering.narrator import narrator
+from answering.of_itself import OfItself
+from answering.related_questions import RelatedQuestion, Relation
+from answering.said import Said
+from text.coreference import pronoun_of_title, times_called
+from text.honorifics import is_title
+from text.named_entities import Entity
+
+_SHORTEST = 20_000  # characters of a story; a shorter one is read better than it is counted
+_NEAR = 300  # characters from a name, in which a word may be about whoever has it
+_BESIDE = 150  # from a word, in which somebody may be named by it
+_FALL = 40  # in which what is beside a word falls to 1/e of its worth
+# How often a place counts where a name owns the word (Kate's father), where a pronoun does that may stand for
+# the last name, where the story's "my" does, where nothing is known, and where the pronoun is another's.
+_NAMED, _CALLED, _MINE, _UNKNOWN, _ANOTHERS = 3.0, 1.5, 1.0, 0.4, 0.2
+_TRADE, _OWNED_TRADE = 1.0, 0.3  # of a trade that nobody is asked to have it for; where somebody has
+_HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
+# By conditional logistic regression on 199 questions about 37 books (docs/facts.md).
+_STATED_WEIGHT, _NEAR_WEIGHT, _INVERSE_WEIGHT, _PRONOUN_WEIGHT, _NAME_WEIGHT = 1.0, 1.5, 1.1, 0.7, 1.2
+_LEAST, _OF_SHARE = 0.2, 0.7  # the confidence is a line through what these questions have, by share
+_MOST_TOLD, _MOST_PLACES = 10, 5  # persons, and places of each
+_MOST_CALLED = 80  # places of a name
+_CLEARLY, _TOLD = 1.5, 0.7  # the bound of log he / she, and from where on it tells
+
+_OWN = re.compile(r"(?:\b(his|her|their|my|our|the|an?|your|thy)|(['’]s?))(?:\s+\w+)?\s+\Z", re.I)
+_OWN_REACH = 40
+_BEFORE_NAME = re.compile(r",?\s+(?:was\s+|is\s+|named\s+|called\s+)?")
+_BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
+_OF = re.compile(r"\s+(?:of|to)\s+")
+_KIN = frozenset({"dad", "daddy", "papa", "mamma", "mama", "grannie", "granny", "auntie"})
+
+_Mention = tuple[int, int, int]
+"""The bounds of a name, and the number of whom it names."""
+
+
+@dataclass(slots=True)
+class _Signs:
+    """What speaks for somebody: see ``_Counting``."""
+
+    near: float = 0.0
+    stated: float = 0.0
+    inverse: float = 0.0
+    places: dict[tuple[int, int], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A place of one of a relation's words: ``opens`` is where what owns it begins, ``own`` what that is."""
+
+    start: int
+    end: int
+    text: str
+    opens: int
+    own: str
+
+
+def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
+    """Whoever stands in the relation, the likeliest first, at the places that name them beside its word.
+
+    None where nobody is called as is asked, or nobody is named there, and of a short story.
+    """
+    if len(book.story.rstrip()) < _SHORTEST:
+        return None
+    whom = None if asked.whom is None else book.person(asked.whom)
+    if asked.whom is not None and (whom is None or not whom.is_person):
+        return None
+    counting = _Counting(book, asked.relation, whom)
+    found = counting.ranked()
+    if not found:
+        return None
+    scores = [math.exp(score - found[0][0]) for score, _, _ in found]
+    sure = _LEAST + _OF_SHARE / sum(scores)
+    word = asked.relation.words[0]
+    spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"
+    note = f"named most where {spoken_of} may be spoken of: counted, not read"
+    candidates = []
+    for (_, person, places), score in zip(found[:_MOST_TOLD], scores, strict=False):
+        first, *others = [book.evidence(*place) for place in places[:_MOST_PLACES]]
+        candidates.append(Candidate(person.name, sure * score, first, note, tuple(others)))
+    return Said(tuple(candidates), guessed=True)
+
+
+class _Counting:
+    """Counts who is named by the words of a relation to ``whom``, or of a trade that somebody has.
+
+    ``near`` is the sum over these places of how much each is of ``whom``, times exp(-d / 40) at d characters
+    from the word; ``stated`` counts names next to it ("her father, Odo"), and ``inverse`` those to whom
+    ``whom`` is what the other word says ("Odo's daughter").
+    """
+
+    def __init__(self, book: OfItself, relation: Relation, whom: Entity | None) -> None:
+        self._story, self._relation = book.story, relation
+        self._persons = [one for one in book.cast.persons if whom is None or one.name != whom.name]
+        self._whom: int | None = None
+        if whom is not None:
+            self._whom = len(self._persons)
+            self._persons.append(whom)
+        teller = narrator(self._story, book.cast.persons)
+        named = teller.person.name if teller is not None and teller.person is not None else None
+        self._teller = next((i for i, one in enumerate(self._persons) if one.name == named), None)
+        self._mentions = sorted((*place, i) for i, one in enumerate(self._persons) for place in one.places)
+        self._of_whom = [place for place in self._mentions if place[2] == self._whom]
+        self._he = cache(self._is_called_he)
+        self._signs: dict[int, _Signs] = defaultdict(_Signs)
+
+    def ranked(self) -> list[tuple[float, Entity, list[tuple[int, int]]]]:
+        """The score of each, the highest first, and their places by the word, those that tell most first."""
+        for word in self._words():
+            self._count(word)
+        found = []
+        for i, signs in self._signs.items():
+            person = self._persons[i]
+            if i == self._whom or not signs.places or self._is_no_name(person):
+                continue
+            places = sorted(signs.places, key=lambda place: (-signs.places[place], place))
+            found.append((self._score(i, signs), person, places))
+        return sorted(found, key=lambda one: -one[0])
+
+    def _score(self, i: int, signs: _Signs) -> float:
+        wanted = {"he": 1, "she": -1, None: 0}[self._relation.pronoun]
+        return (
+            _STATED_WEIGHT * math.log1p(signs.stated)
+            + _NEAR_WEIGHT * math.log1p(signs.near)
+            + _INVERSE_WEIGHT * math.log1p(signs.inverse)
+            + _PRONOUN_WEIGHT * (wanted and wanted * self._he(i))
+            + _NAME_WEIGHT * self._is_namesake(i)
+        )
+
+    def _is_called_he(self, i: int) -> float:
+        """log he / she of the pronouns behind somebody's name, bounded; of a title that tells 1 or -1."""
+        person = self._persons[i]
+        titled = pronoun_of_title(person.name)
+        if titled is not None:
+            return 1.0 if titled == "he" else -1.0
+        he, she = times_called(self._story, (end for _, end in person.places[:_MOST_CALLED]))
+        return max(-_CLEARLY, min(math.log((he + 1) / (she + 1)), _CLEARLY))
+
+    def _is_no_name(self, person: Entity) -> bool:
+        return all(is_title(word.rstrip(".")) or word.lower() in _KIN for word in person.name.split())
+
+    def _is_namesake(self, i: int) -> bool:
+        """Whether somebody has the last name of ``whom``, in a relation within a family."""
+        if self._whom is None or not self._relation.one_family:
+            return False
+        return bool(_last_names(self._persons[i]) & _last_names(self._persons[self._whom]))
+
+    def _words(self) -> Iterator[_Word]:
+        every = sorted({*self._relation.words, *self._relation.inverse}, key=len, reverse=True)
+        pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, every))})s?(?![\w-])", re.I)
+        for match in pattern.finditer(self._story):
+            before = self._story[max(0, match.start() - _OWN_REACH) : match.start()]
+            own = _OWN.search(before)
+            opens = match.start() - (0 if own is None else len(before) - own.start())
+            said = "" if own is None else (own[1] or "'s").lower()
+            yield _Word(match.start(), match.end(), match[1].lower(), opens, said)
+
+    def _between(self, start: int, end: int, of: Sequence[_Mention]) -> Sequence[_Mention]:
+        return of[bisect.bisect_left(of, (start,)) : bisect.bisect_left(of, (end,))]
+
+    def _count(self, word: _Word) -> None:
+        around = self._between(word.start - _NEAR, word.end + _BESIDE, self._mentions)
+        owner, sure = self._owner(word, around)
+        is_near = bool(self._between(word.start - _NEAR, word.start + _NEAR, self._of_whom))
+        if word.text in self._relation.words:
+            self._count_named(word, around, self._weight(word, owner, sure, is_near))
+        if word.text in self._relation.inverse and is_near and owner is not None and owner != self._whom:
+            self._count_inverse(word, around, owner, sure)
+
+    def _owner(self, word: _Word, around: Sequence[_Mention]) -> tuple[int | None, float]:
+        """Whose relation a word says, if that is told, and how much it counts then."""
+        before = [one for one in around if one[1] <= word.opens + len("'s")]
+        if word.own == "'s":
+            if before and before[-1][1] >= word.opens - 1:
+                return before[-1][2], _NAMED
+            return None, 0.0
+        if word.own in {"his", "her"}:
+            he = 1 if word.own == "his" else -1
+            last = next((one for one in reversed(before) if he * self._he(one[2]) > -_TOLD), None)
+            return (None, 0.0) if last is None else (last[2], _CALLED)
+        if word.own in {"my", "our"} and self._teller is not None:
+            return self._teller, _MINE
+        behind = _OF.match(self._story, word.end)
+        if behind is not None:
+            named = next((one for one in around if one[0] == behind.end()), None)
+            if named is not None:
+                return named[2], _NAMED
+        return None, 0.0
+
+    def _weight(self, word: _Word, owner: int | None, sure: float, is_near: bool) -> float:
+        """How much a word counts for the relation to whom it is asked for."""
+        if self._whom is None:
+            return _OWNED_TRADE if word.own in {"'s", "his", "her", "my"} else _TRADE
+        if owner == self._whom:
+            return sure
+        if not is_near or word.own == "'s":
+            return 0.0
+        return _UNKNOWN if owner is None else _ANOTHERS
+
+    def _count_named(self, word: _Word, around: Sequence[_Mention], weight: float) -> None:
+        if not weight:
+            return
+        for start, end, i in around:
+            if end < word.start - _BESIDE:
+                continue
+            signs, far = self._signs[i], min(abs(word.start - end), abs(start - word.end))
+            near = weight * math.exp(-far / _FALL)
+            signs.near += near
+            follows = start > word.end and _BEFORE_NAME.fullmatch(self._story, word.end, start)
+            if follows or (end <= word.opens and _BEHIND_NAME.fullmatch(self._story, end, word.opens)):
+                signs.stated += weight
+                near += weight
+            signs.places[start, end] = max(near, signs.places.get((start, end), 0.0))
+
+    def _count_inverse(self, word: _Word, around: Sequence[_Mention], owner: int, sure: float) -> None:
+        """Odo's daughter, and more of his daughter Kate, for whose father Odo may be asked."""
+        follows = any(0 < start - word.end <= len(", ") + 1 for start, _, i in around if i == self._whom)
+        signs = self._signs[owner]
+        signs.inverse += sure * (_HIS_SON_NAMED if follows else _HIS_SON)
+        for start, end, i in around:
+            if i == owner:
+                signs.places.setdefault((start, end), sure)
+
+
+def _last_names(person: Entity) -> set[str]:
+    names = [name.split() for name in (person.name, *person.aliases)]
+    return {words[-1] for words in names if len(words) > 1}

@@ -1,0 +1,122 @@
+"""Who is NAME's father? Who is the ferryman?: questions for whoever stands in a relation, or has a trade."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from answering.fact_questions import TRADES
+from answering.mention_questions import is_name
+from text.book_words import THE_BOOK
+from text.coreference import Pronoun
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation by its ``words``, and by what the other one is called, if there are words for that.
+
+    ``pronoun`` is that of whoever stands in it, where it tells; ``one_family`` where they may share a name.
+    """
+
+    words: tuple[str, ...]
+    inverse: tuple[str, ...] = ()
+    pronoun: Pronoun | None = None
+    one_family: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedQuestion:
+    """Who is ``relation`` to ``whom``; of a trade, or where it is but said that there is one, to nobody."""
+
+    relation: Relation
+    whom: str | None
+
+
+def _kin(words: str, inverse: str, pronoun: Pronoun | None) -> Relation:
+    return Relation(tuple(words.split()), tuple(inverse.split()), pronoun, one_family=True)
+
+
+def _close(words: str, inverse: str = "", pronoun: Pronoun | None = None) -> Relation:
+    return Relation(tuple(words.split()), tuple(inverse.split()), pronoun)
+
+
+_CHILD, _PARENT, _SIBLING = "son daughter child", "father mother", "brother sister twin"
+_WED = "married marry wedding marriage"
+_OTHERS = """assistant boss cat employer enemy horse landlady landlord neighbor neighbour partner pony pupil
+rival baron baroness chief coroner count countess courtesan duchess duke emperor empress executor giant
+hangman keeper king patriarch pope prince princess queen rajah sheik sultan witch wizard"""
+_FRIEND = _close("friend chum companion", "friend")
+_LOVER = _close("lover love loved sweetheart", "love loved lover")
+_BETROTHED = _close("betrothed fiancé fiancée fiance fiancee bride bridegroom engaged", "betrothed engaged")
+_RELATIONS = {
+    "father": _kin("father papa dad daddy", _CHILD, "he"),
+    "mother": _kin("mother mamma mama mammy", _CHILD, "she"),
+    "husband": _kin("husband", f"wife {_WED}", "he"),
+    "wife": _kin("wife", f"husband {_WED}", "she"),
+    "son": _kin("son boy", _PARENT, "he"),
+    "daughter": _kin("daughter girl", _PARENT, "she"),
+    "brother": _kin("brother", _SIBLING, "he"),
+    "sister": _kin("sister", _SIBLING, "she"),
+    "uncle": _kin("uncle", "nephew niece", "he"),
+    "aunt": _kin("aunt auntie", "nephew niece", "she"),
+    "nephew": _kin("nephew", "uncle aunt", "he"),
+    "niece": _kin("niece", "uncle aunt", "she"),
+    "cousin": _kin("cousin", "cousin", None),
+    "grandfather": _kin("grandfather", "grandson granddaughter", "he"),
+    "grandmother": _kin("grandmother", "grandson granddaughter", "she"),
+    "grandson": _kin("grandson", "grandfather grandmother", "he"),
+    "granddaughter": _kin("granddaughter", "grandfather grandmother", "she"),
+    "godfather": _close("godfather", "godson goddaughter", "he"),
+    "godmother": _close("godmother", "godson goddaughter", "she"),
+    "stepmother": _close("stepmother", "stepson stepdaughter", "she"),
+    "stepfather": _close("stepfather", "stepson stepdaughter", "he"),
+    **dict.fromkeys(("friend", "companion"), _FRIEND),
+    "chum": _close("chum friend", "chum"),
+    **dict.fromkeys(("lover", "sweetheart"), _LOVER),
+    **dict.fromkeys(("betrothed", "fiancé", "fiancée", "fiance", "fiancee"), _BETROTHED),
+    "nurse": _close("nurse"),
+    "servant": _close("servant valet man maid butler", "master mistress"),
+    "maid": _close("maid servant", "mistress", "she"),
+    "slave": _close("slave servant", "master"),
+    "master": _close("master", "servant", "he"),
+    "mistress": _close("mistress", "servant maid", "she"),
+    "guardian": _close("guardian", "ward"),
+    "ward": _close("ward", "guardian"),
+    "teacher": _close("teacher schoolmistress schoolmaster", "pupil"),
+    "lawyer": _close("lawyer solicitor attorney"),
+    "dog": _close("dog hound"),
+    **{one: _close(one) for one in _OTHERS.split()},
+}
+_PLOTTED = frozenset({"thief", "spy", "author", "writer"})  # whom a story hides, or who is not in it
+_KIND = (
+    r"(?:best|closest|dear|old|eldest|elder|older|youngest|younger|little|big|twin|only|faithful|real|true)"
+)
+_NOUN = rf"(?:{_KIND} )?(?P<noun>{'|'.join(sorted(_RELATIONS, key=len, reverse=True))}|{TRADES})"
+_OWNED = rf"(?P<whom>.+?)['’]s? {_NOUN}"
+_OF = rf"the {_NOUN} (?:of|to) (?P<whom>.+?)"
+_THE = rf"the {_NOUN}"
+_IN = rf"(?: (?:in|of) {THE_BOOK})?"
+_IS = r"(?:['’]s| is| was)"
+_PATTERNS = [
+    re.compile(pattern, re.I)
+    for one in (_OWNED, _OF, _THE)
+    for pattern in (
+        rf"who{_IS} {one}{_IN}",
+        rf"what{_IS} the name of {one}{_IN}",
+        rf"what{_IS} {one}['’]s name{_IN}",
+        rf"what{_IS} {one} (?:called|named){_IN}",
+    )
+]
+
+
+def related_asked(question: str) -> RelatedQuestion | None:
+    """Whom a question asks for by a relation or a trade; None of other questions."""
+    bare = " ".join(question.split()).rstrip("?!. ")
+    match = next(filter(None, (pattern.fullmatch(bare) for pattern in _PATTERNS)), None)
+    if match is None:
+        return None
+    found = match.groupdict()
+    noun, whom = found["noun"].lower(), found.get("whom")
+    if noun in _PLOTTED or (whom is not None and not is_name(whom)):
+        return None
+    return RelatedQuestion(_RELATIONS.get(noun) or Relation((noun,)), whom)

@@ -1,0 +1,128 @@
+"""Who is NAME's father? Who is the ferryman?: told by who is named beside the word, in all of a book."""
+
+from __future__ import annotations
+
+import pytest
+
+from answering.book_qa import Ask, BookQA
+from answering.citing import CitedAnswer
+from answering.related_questions import related_asked
+from indexing.book import Book
+from indexing.build import build_book
+from indexing.manifest import BuildSettings
+from indexing.store import IndexStore
+
+FILLER = "The rain fell on the slates, and the barges waited below the lock until the water was high enough. "
+SCENES = (
+    "Orla Pell ran down the stair. “Good morning, Orla,” said Mr. Harker. Orla said that she had seen a "
+    "seal. She laughed, and Bram Osk laughed, too. Bram Osk was late, and he had lost his hat. ",
+    "Orla Pell came home, and her father, Edmund Pell, mended a net. Edmund Pell said that he was tired. "
+    "“You are late,” said Edmund to Orla. Dilly Osk said that she had seen her. Dilly told Bram so. ",
+    "Bram and his sister Dilly went to the fair. Dilly said that she wanted a drum. Bram had two crowns, and "
+    "he spent them. Orla said that she knew Dilly. Mr. Harker watched them, for he had nothing to do. ",
+    "Edmund’s daughter Orla was the first to see the flood. Mr. Harker, the ferryman, lost his boat, and "
+    "Edmund said that the ferryman should have his. Bram said that he would row. Dilly Osk held her hat. ",
+    "Orla’s father said that he was too old for it. Edmund Pell went all the same, and Mr. Harker went with "
+    "him. The ferryman sang. Bram’s sister said that she would not, and Dilly went home. Tarn lay behind. ",
+)
+STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
+SHORT = "\n\n".join(SCENES)
+
+
+@pytest.fixture(scope="module")
+def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
+    store = IndexStore(tmp_path_factory.mktemp("store"))
+    for id, text in (("lock", STORY), ("short", SHORT)):
+        build_book(Book(id, "Below the Lock", text, f"{id}.txt"), BuildSettings(words=60), store)
+    return BookQA(store)
+
+
+def answer(qa: BookQA, question: str, book: str = "lock", before: int | None = None) -> CitedAnswer:
+    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", before=before))
+
+
+def counted(cited: CitedAnswer) -> bool:
+    return cited.note is not None and cited.note.endswith("counted, not read")
+
+
+@pytest.mark.parametrize(
+    ("question", "word", "whom"),
+    [
+        ("Who is Orla's father?", "father", "Orla"),
+        ("Who was Orla Pell’s older brother", "brother", "Orla Pell"),
+        ("who's the father of Orla?", "father", "Orla"),
+        ("What is the name of James' wife?", "wife", "James"),
+        ("What is Orla's aunt's name?", "aunt", "Orla"),
+        ("What is Orla's dog called?", "dog", "Orla"),
+        ("Who is the ferryman?", "ferryman", None),
+        ("What is the name of the vicar in the book?", "vicar", None),
+    ],
+)
+def test_relations_and_trades_are_asked_for(question: str, word: str, whom: str | None) -> None:
+    asked = related_asked(question)
+    assert asked is not None
+    assert (asked.relation.words[0], asked.whom) == (word, whom)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who is her father?",
+        "Who is the captain's wife?",
+        "Who is the thief?",
+        "Who is Orla?",
+        "Who is Orla's first employer in town?",
+        "Why is Orla's father tired?",
+        "Who loves Orla's father?",
+        "Who is the author?",
+    ],
+)
+def test_what_is_no_relation_to_a_name_is_none(question: str) -> None:
+    assert related_asked(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who is Orla's father?", "Edmund Pell"),
+        ("What is the name of Orla's father?", "Edmund Pell"),
+        ("Who is Edmund's daughter?", "Orla Pell"),
+        ("Who is Bram's sister?", "Dilly Osk"),
+        ("Who is Dilly's brother?", "Bram Osk"),
+        ("Who is the ferryman?", "Mr. Harker"),
+    ],
+)
+def test_whoever_is_named_most_beside_the_word_is_told(qa: BookQA, question: str, said: str) -> None:
+    cited = answer(qa, question)
+    assert cited.text == said
+    assert counted(cited)
+    assert cited.evidence is not None
+    last = said.split()[-1]
+    assert cited.evidence.text.split()[-1] in {last, said.split()[0]}
+    assert cited.evidence.text == STORY[cited.evidence.start : cited.evidence.end]
+    confidences = [one.confidence for one in cited.candidates]
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 < one <= 0.9 for one in confidences)
+
+
+def test_nobody_is_related_to_themselves(qa: BookQA) -> None:
+    told = qa.answer(Ask("lock", "Who is Orla's father?", retriever="bm25", reader="overlap", n_best=5))
+    assert "Orla Pell" not in {one.text for one in told.candidates}
+
+
+def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
+    limit = STORY.index("Edmund’s daughter")
+    asked = answer(qa, "Who is Orla's father?", before=limit)
+    places = [one for one in (asked.evidence, *asked.candidates[0].also) if one]
+    assert asked.text == "Edmund Pell"
+    assert all(one.end <= limit for one in places)
+    assert not counted(answer(qa, "Who is the ferryman?", before=limit))
+
+
+@pytest.mark.parametrize("question", ["Who is Tarn's sister?", "Who is Zora's father?", "Who is the bishop?"])
+def test_what_is_not_counted_is_left_to_the_reader(qa: BookQA, question: str) -> None:
+    assert not counted(answer(qa, question))
+
+
+def test_a_short_story_is_read(qa: BookQA) -> None:
+    assert not counted(answer(qa, "Who is Orla's father?", "short"))
