@@ -117,6 +117,7 @@ class _Counting:
         self._mentions = sorted((*place, i) for i, one in enumerate(self._persons) for place in one.places)
         self._of_whom = [place for place in self._mentions if place[2] == self._whom]
         self._he = cache(self._is_called_he)
+        self._wanted = self._wanted_pronoun()
         self._signs: dict[int, _Signs] = defaultdict(_Signs)
 
     def ranked(self) -> list[tuple[float, Entity, list[tuple[int, int]]]]:
@@ -133,14 +134,20 @@ class _Counting:
         return sorted(found, key=lambda one: -one[0])
 
     def _score(self, i: int, signs: _Signs) -> float:
-        wanted = {"he": 1, "she": -1, None: 0}[self._relation.pronoun]
         return (
             _STATED_WEIGHT * math.log1p(signs.stated)
             + _NEAR_WEIGHT * math.log1p(signs.near)
             + _INVERSE_WEIGHT * math.log1p(signs.inverse)
-            + _PRONOUN_WEIGHT * (wanted and wanted * self._he(i))
+            + _PRONOUN_WEIGHT * (self._wanted and self._wanted * self._he(i))
             + _NAME_WEIGHT * self._is_namesake(i)
         )
+
+    def _wanted_pronoun(self) -> int:
+        """1 where whoever stands in the relation is called he, -1 for she, and 0 where that is not told."""
+        if self._relation.pronoun != "other":
+            return {"he": 1, "she": -1, None: 0}[self._relation.pronoun]
+        he = 0.0 if self._whom is None else self._he(self._whom)
+        return 0 if abs(he) < _TOLD else -1 if he > 0 else 1
 
     def _is_called_he(self, i: int) -> float:
         """log he / she of the pronouns behind somebody's name, bounded; of a title that tells 1 or -1."""

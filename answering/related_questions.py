@@ -1,9 +1,10 @@
-"""Who is NAME's father? Who is the ferryman?: questions for whoever stands in a relation, or has a trade."""
+"""Who is NAME's father? Whom does NAME marry? Who is the ferryman?: questions for somebody's relations."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
@@ -15,12 +16,13 @@ from text.coreference import Pronoun
 class Relation:
     """A relation by its ``words``, and by what the other one is called, if there are words for that.
 
-    ``pronoun`` is that of whoever stands in it, where it tells; ``one_family`` where they may share a name.
+    ``pronoun`` is that of whoever stands in it, where it tells: "other" where it is the one that whoever is
+    asked about is not called by. ``one_family`` where they may share a name.
     """
 
     words: tuple[str, ...]
     inverse: tuple[str, ...] = ()
-    pronoun: Pronoun | None = None
+    pronoun: Pronoun | Literal["other"] | None = None
     one_family: bool = False
 
 
@@ -36,7 +38,7 @@ def _kin(words: str, inverse: str, pronoun: Pronoun | None) -> Relation:
     return Relation(tuple(words.split()), tuple(inverse.split()), pronoun, one_family=True)
 
 
-def _close(words: str, inverse: str = "", pronoun: Pronoun | None = None) -> Relation:
+def _close(words: str, inverse: str = "", pronoun: Pronoun | Literal["other"] | None = None) -> Relation:
     return Relation(tuple(words.split()), tuple(inverse.split()), pronoun)
 
 
@@ -46,8 +48,11 @@ _OTHERS = """assistant boss cat employer enemy horse landlady landlord neighbor 
 rival baron baroness chief coroner count countess courtesan duchess duke emperor empress executor giant
 hangman keeper king patriarch pope prince princess queen rajah sheik sultan witch wizard"""
 _FRIEND = _close("friend chum companion", "friend")
-_LOVER = _close("lover love loved sweetheart", "love loved lover")
-_BETROTHED = _close("betrothed fiancé fiancée fiance fiancee bride bridegroom engaged", "betrothed engaged")
+_LOVER = _close("lover love loved sweetheart", "love loved lover", "other")
+_MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
+_BETROTHED = _close(
+    "betrothed fiancé fiancée fiance fiancee bride bridegroom engaged", "betrothed engaged", "other"
+)
 _RELATIONS = {
     "father": _kin("father papa dad daddy", _CHILD, "he"),
     "mother": _kin("mother mamma mama mammy", _CHILD, "she"),
@@ -109,14 +114,27 @@ _PATTERNS = [
 ]
 
 
+_MARRIES = [
+    re.compile(rf"{pattern}{_IN}", re.I)
+    for pattern in (
+        r"whom? (?:does|did|will) (?P<whom>.+?) (?:finally |eventually )?(?:marry|get married to)"
+        r"(?: in the end)?",
+        r"whom? (?:is|was|gets|got) (?P<whom>.+?) married to",
+        r"(?:to )?whom (?:is|was|does|did) (?P<whom>.+?) (?:get )?(?:married|marry)",
+        r"who (?:marries|married|weds) (?P<whom>.+?)",
+    )
+]
+
+
 def related_asked(question: str) -> RelatedQuestion | None:
     """Whom a question asks for by a relation or a trade; None of other questions."""
     bare = " ".join(question.split()).rstrip("?!. ")
-    match = next(filter(None, (pattern.fullmatch(bare) for pattern in _PATTERNS)), None)
+    match = next(filter(None, (pattern.fullmatch(bare) for pattern in (*_PATTERNS, *_MARRIES))), None)
     if match is None:
         return None
     found = match.groupdict()
-    noun, whom = found["noun"].lower(), found.get("whom")
+    noun, whom = (found.get("noun") or "").lower(), found.get("whom")
     if noun in _PLOTTED or (whom is not None and not is_name(whom)):
         return None
-    return RelatedQuestion(_RELATIONS.get(noun) or Relation((noun,)), whom)
+    relation = (_RELATIONS.get(noun) or Relation((noun,))) if noun else _MARRIED
+    return RelatedQuestion(relation, whom)

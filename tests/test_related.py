@@ -24,6 +24,8 @@ SCENES = (
     "Edmund said that the ferryman should have his. Bram said that he would row. Dilly Osk held her hat. ",
     "Orla’s father said that he was too old for it. Edmund Pell went all the same, and Mr. Harker went with "
     "him. The ferryman sang. Bram’s sister said that she would not, and Dilly went home. Tarn lay behind. ",
+    "In the spring Orla Pell married Bram Osk. Dilly said that she had known it. Bram had a new hat, and he "
+    "rowed the bride to the church. Mr. Harker said that he had never seen such a day. ",
 )
 STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
 SHORT = "\n\n".join(SCENES)
@@ -54,6 +56,10 @@ def counted(cited: CitedAnswer) -> bool:
         ("What is the name of James' wife?", "wife", "James"),
         ("What is Orla's aunt's name?", "aunt", "Orla"),
         ("What is Orla's dog called?", "dog", "Orla"),
+        ("Whom does Orla marry?", "married", "Orla"),
+        ("Who did Orla Pell marry in the end?", "married", "Orla Pell"),
+        ("Who is Orla married to?", "married", "Orla"),
+        ("Who marries Orla?", "married", "Orla"),
         ("Who is the ferryman?", "ferryman", None),
         ("What is the name of the vicar in the book?", "vicar", None),
     ],
@@ -89,6 +95,7 @@ def test_what_is_no_relation_to_a_name_is_none(question: str) -> None:
         ("Who is Edmund's daughter?", "Orla Pell"),
         ("Who is Bram's sister?", "Dilly Osk"),
         ("Who is Dilly's brother?", "Bram Osk"),
+        ("Whom does Orla marry?", "Bram Osk"),
         ("Who is the ferryman?", "Mr. Harker"),
     ],
 )
