@@ -50,6 +50,7 @@ from answering.full_name import name_asked, name_of
 from answering.mention_questions import mentions_asked, mentions_of_chapter
 from answering.mentions import said_of_mentions
 from answering.narrator import narrator
+from answering.occupations import occupation, occupation_asked
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
 from answering.quoted_speech import said_by
 from answering.related import related
@@ -116,6 +117,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return name_of(named, book)
     if (asked_for := related_asked(question)) is not None:
         return related(asked_for, book)
+    if (worker := occupation_asked(question)) is not None:
+        return occupation(worker, book)
     return said_by(question, book)
 
 

@@ -61,7 +61,9 @@ _OF_CHARACTERS: dict[str, tuple[str, str, Wanted, re.Pattern[str] | None, int]] 
 # Nouns of trades, offices and ranks; others end as they do.
 TRADES = (
     r"(?:\w+(?:maker|smith|monger|wright|keeper|master|mistress|holder|owner|worker|driver|dealer|"
-    r"ologist|grapher)|abbot|accountant|actor|actress|admiral|agent|ambassador|apothecary|"
+    r"ologist|grapher)|abbot|accountant|actor|actress|admiral|agent|ambassador|apothecary|archbishop|archer|barmaid|charwoman|"
+    r"courtesan|critic|dealer|executor|huntsman|laundress|mathematician|milliner|notary|patriarch|peddler|"
+    r"pedlar|philosopher|stationer|swineherd|trooper|"
     r"apprentice|architect|artist|artisan|attorney|author|baker|banker|barber|barman|barrister|"
     r"bishop|boatman|broker|builder|butcher|butler|captain|cardinal|carpenter|cashier|chaplain|"
     r"chauffeur|chemist|clergyman|clerk|coachman|colonel|composer|constable|cook|corporal|courtier|"

@@ -1,4 +1,4 @@
-"""Who stands in a relation to somebody, or has a trade: by who is named beside its word, in all of a book.
+"""Who is whose father, who has a trade, where somebody lives: by what is named beside these words.
 
 Few books say in one sentence who is whose father; most say "her father" in many places, and name him there.
 """
@@ -9,9 +9,10 @@ import bisect
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from typing import TypeVar
 
 from answering.citing import Candidate
 from answering.narrator import narrator
@@ -22,10 +23,10 @@ from text.coreference import pronoun_of_title, times_called
 from text.honorifics import is_title
 from text.named_entities import Entity
 
-_SHORTEST = 20_000  # characters of a story; a shorter one is read better than it is counted
+SHORTEST = 20_000  # characters of a story; a shorter one is read better than it is counted
 _NEAR = 300  # characters from a name, in which a word may be about whoever has it
-_BESIDE = 150  # from a word, in which somebody may be named by it
-_FALL = 40  # in which what is beside a word falls to 1/e of its worth
+BESIDE = 150  # from a word, in which somebody may be named by it
+FALL = 40  # in which what is beside a word falls to 1/e of its worth
 # How often a place counts where a name owns the word (Kate's father), where a pronoun does that may stand for
 # the last name, where the story's "my" does, where nothing is known, and where the pronoun is another's.
 _NAMED, _CALLED, _MINE, _UNKNOWN, _ANOTHERS = 3.0, 1.5, 1.0, 0.4, 0.2
@@ -34,7 +35,7 @@ _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody ne
 # By conditional logistic regression on 199 questions about 37 books (docs/facts.md).
 _STATED_WEIGHT, _NEAR_WEIGHT, _INVERSE_WEIGHT, _PRONOUN_WEIGHT, _NAME_WEIGHT = 1.0, 1.5, 1.1, 0.7, 1.2
 _LEAST, _OF_SHARE = 0.2, 0.7  # the confidence is a line through what these questions have, by share
-_MOST_TOLD, _MOST_PLACES = 10, 5  # persons, and places of each
+_MOST_TOLD, _MOST_PLACES = 10, 5  # answers, and places of each
 _MOST_CALLED = 80  # places of a name
 _CLEARLY, _TOLD = 1.5, 0.7  # the bound of log he / she, and from where on it tells
 
@@ -45,6 +46,7 @@ _BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
 _OF = re.compile(r"\s+(?:of|to)\s+")
 _KIN = frozenset({"dad", "daddy", "papa", "mamma", "mama", "grannie", "granny", "auntie"})
 
+_Key = TypeVar("_Key")
 _Mention = tuple[int, int, int]
 """The bounds of a name, and the number of whom it names."""
 
@@ -71,11 +73,11 @@ class _Word:
 
 
 def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
-    """Whoever stands in the relation, the likeliest first, at the places that name them beside its word.
+    """Whoever stands in the relation, or wherever it leads, the likeliest first, named beside its words.
 
-    None where nobody is called as is asked, or nobody is named there, and of a short story.
+    None where nobody is called as is asked, or nothing is named there, and of a short story.
     """
-    if len(book.story.rstrip()) < _SHORTEST:
+    if len(book.story.rstrip()) < SHORTEST:
         return None
     whom = None if asked.whom is None else book.person(asked.whom)
     if asked.whom is not None and (whom is None or not whom.is_person):
@@ -84,20 +86,29 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
     found = counting.ranked()
     if not found:
         return None
-    scores = [math.exp(score - found[0][0]) for score, _, _ in found]
-    sure = _LEAST + _OF_SHARE / sum(scores)
     word = asked.relation.words[0]
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"
+    if asked.relation.is_residence:
+        spoken_of = f"the home of {asked.whom}"
     note = f"named most where {spoken_of} may be spoken of: counted, not read"
     candidates = []
-    for (_, person, places), score in zip(found[:_MOST_TOLD], scores, strict=False):
+    for i, sure in shares({i: score for i, (score, _, _) in enumerate(found)})[:_MOST_TOLD]:
+        _, named, places = found[i]
         first, *others = [book.evidence(*place) for place in places[:_MOST_PLACES]]
-        candidates.append(Candidate(person.name, sure * score, first, note, tuple(others)))
+        candidates.append(Candidate(named.name, sure, first, note, tuple(others)))
     return Said(tuple(candidates), guessed=True)
 
 
+def shares(scores: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
+    """What has scores, the highest first, with a confidence that goes by its share of their exponentials."""
+    order = sorted(scores, key=lambda key: -scores[key])
+    shares = [math.exp(scores[key] - scores[order[0]]) for key in order]
+    sure = _LEAST + _OF_SHARE / sum(shares) if shares else 0.0
+    return [(key, sure * share) for key, share in zip(order, shares, strict=True)]
+
+
 class _Counting:
-    """Counts who is named by the words of a relation to ``whom``, or of a trade that somebody has.
+    """Counts who, or where, is named by the words of a relation to ``whom``, or of a trade that somebody has.
 
     ``near`` is the sum over these places of how much each is of ``whom``, times exp(-d / 40) at d characters
     from the word; ``stated`` counts names next to it ("her father, Odo"), and ``inverse`` those to whom
@@ -106,19 +117,29 @@ class _Counting:
 
     def __init__(self, book: OfItself, relation: Relation, whom: Entity | None) -> None:
         self._story, self._relation = book.story, relation
-        self._persons = [one for one in book.cast.persons if whom is None or one.name != whom.name]
+        self._named = [one for one in book.cast.persons if whom is None or one.name != whom.name]
+        self._sought = range(len(self._named))
         self._whom: int | None = None
         if whom is not None:
-            self._whom = len(self._persons)
-            self._persons.append(whom)
-        teller = narrator(self._story, book.cast.persons)
-        named = teller.person.name if teller is not None and teller.person is not None else None
-        self._teller = next((i for i, one in enumerate(self._persons) if one.name == named), None)
-        self._mentions = sorted((*place, i) for i, one in enumerate(self._persons) for place in one.places)
+            self._whom = len(self._named)
+            self._named.append(whom)
+        if relation.is_residence:
+            self._sought = range(len(self._named), len(self._named) + len(book.cast.places))
+            self._named += book.cast.places
+        self._persons = book.cast.persons
+        self._mentions = sorted((*place, i) for i, one in enumerate(self._named) for place in one.places)
         self._of_whom = [place for place in self._mentions if place[2] == self._whom]
         self._he = cache(self._is_called_he)
         self._wanted = self._wanted_pronoun()
         self._signs: dict[int, _Signs] = defaultdict(_Signs)
+
+    @cached_property
+    def _teller(self) -> int | None:
+        """Who says "my", where the story is told by somebody who is called by name."""
+        teller = narrator(self._story, self._persons)
+        if teller is None or teller.person is None:
+            return None
+        return next(i for i, one in enumerate(self._named) if one.name == teller.person.name)
 
     def ranked(self) -> list[tuple[float, Entity, list[tuple[int, int]]]]:
         """The score of each, the highest first, and their places by the word, those that tell most first."""
@@ -126,11 +147,9 @@ class _Counting:
             self._count(word)
         found = []
         for i, signs in self._signs.items():
-            person = self._persons[i]
-            if i == self._whom or not signs.places or self._is_no_name(person):
-                continue
-            places = sorted(signs.places, key=lambda place: (-signs.places[place], place))
-            found.append((self._score(i, signs), person, places))
+            if i in self._sought and signs.places and not self._is_no_name(self._named[i]):
+                places = sorted(signs.places, key=lambda place: (-signs.places[place], place))
+                found.append((self._score(i, signs), self._named[i], places))
         return sorted(found, key=lambda one: -one[0])
 
     def _score(self, i: int, signs: _Signs) -> float:
@@ -151,7 +170,7 @@ class _Counting:
 
     def _is_called_he(self, i: int) -> float:
         """log he / she of the pronouns behind somebody's name, bounded; of a title that tells 1 or -1."""
-        person = self._persons[i]
+        person = self._named[i]
         titled = pronoun_of_title(person.name)
         if titled is not None:
             return 1.0 if titled == "he" else -1.0
@@ -165,7 +184,7 @@ class _Counting:
         """Whether somebody has the last name of ``whom``, in a relation within a family."""
         if self._whom is None or not self._relation.one_family:
             return False
-        return bool(_last_names(self._persons[i]) & _last_names(self._persons[self._whom]))
+        return bool(_last_names(self._named[i]) & _last_names(self._named[self._whom]))
 
     def _words(self) -> Iterator[_Word]:
         every = sorted({*self._relation.words, *self._relation.inverse}, key=len, reverse=True)
@@ -181,7 +200,7 @@ class _Counting:
         return of[bisect.bisect_left(of, (start,)) : bisect.bisect_left(of, (end,))]
 
     def _count(self, word: _Word) -> None:
-        around = self._between(word.start - _NEAR, word.end + _BESIDE, self._mentions)
+        around = self._between(word.start - _NEAR, word.end + BESIDE, self._mentions)
         owner, sure = self._owner(word, around)
         is_near = bool(self._between(word.start - _NEAR, word.start + _NEAR, self._of_whom))
         if word.text in self._relation.words:
@@ -223,10 +242,10 @@ class _Counting:
         if not weight:
             return
         for start, end, i in around:
-            if end < word.start - _BESIDE:
+            if end < word.start - BESIDE:
                 continue
             signs, far = self._signs[i], min(abs(word.start - end), abs(start - word.end))
-            near = weight * math.exp(-far / _FALL)
+            near = weight * math.exp(-far / FALL)
             signs.near += near
             follows = start > word.end and _BEFORE_NAME.fullmatch(self._story, word.end, start)
             if follows or (end <= word.opens and _BEHIND_NAME.fullmatch(self._story, end, word.opens)):

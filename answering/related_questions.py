@@ -1,4 +1,4 @@
-"""Who is NAME's father? Whom does NAME marry? Who is the ferryman?: questions for somebody's relations."""
+"""Who is NAME's father? Whom does NAME marry? Where does NAME live?: questions for somebody's relations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ class Relation:
     """A relation by its ``words``, and by what the other one is called, if there are words for that.
 
     ``pronoun`` is that of whoever stands in it, where it tells: "other" where it is the one that whoever is
-    asked about is not called by. ``one_family`` where they may share a name.
+    asked about is not called by. ``one_family`` where they may share a name, ``is_residence`` where it is to
+    a place.
     """
 
     words: tuple[str, ...]
     inverse: tuple[str, ...] = ()
     pronoun: Pronoun | Literal["other"] | None = None
     one_family: bool = False
+    is_residence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ hangman keeper king patriarch pope prince princess queen rajah sheik sultan witc
 _FRIEND = _close("friend chum companion", "friend")
 _LOVER = _close("lover love loved sweetheart", "love loved lover", "other")
 _MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
+_HOMES = "live lived lives living dwelt dwell resided home house lodgings lodging rooms cottage"
+_LIVES = Relation(tuple(_HOMES.split()), is_residence=True)
 _BETROTHED = _close(
     "betrothed fiancé fiancée fiance fiancee bride bridegroom engaged", "betrothed engaged", "other"
 )
@@ -124,17 +128,27 @@ _MARRIES = [
         r"who (?:marries|married|weds) (?P<whom>.+?)",
     )
 ]
+_LIVES_WHERE = [
+    re.compile(rf"{pattern}{_IN}", re.I)
+    for pattern in (
+        r"where (?:does|did|do) (?P<whom>.+?) (?:live|reside|dwell)(?: now)?",
+        r"where (?:is|was) (?P<whom>.+?) living",
+        r"where (?:is|was) (?P<whom>.+?)['’]s? (?:house|home)",
+        r"what(?:['’]s| is| was) (?P<whom>.+?)['’]s? address",
+    )
+]
 
 
 def related_asked(question: str) -> RelatedQuestion | None:
     """Whom a question asks for by a relation or a trade; None of other questions."""
     bare = " ".join(question.split()).rstrip("?!. ")
-    match = next(filter(None, (pattern.fullmatch(bare) for pattern in (*_PATTERNS, *_MARRIES))), None)
-    if match is None:
-        return None
-    found = match.groupdict()
-    noun, whom = (found.get("noun") or "").lower(), found.get("whom")
-    if noun in _PLOTTED or (whom is not None and not is_name(whom)):
-        return None
-    relation = (_RELATIONS.get(noun) or Relation((noun,))) if noun else _MARRIED
-    return RelatedQuestion(relation, whom)
+    for patterns, relation in ((_PATTERNS, None), (_MARRIES, _MARRIED), (_LIVES_WHERE, _LIVES)):
+        match = next(filter(None, (pattern.fullmatch(bare) for pattern in patterns)), None)
+        if match is None:
+            continue
+        found = match.groupdict()
+        noun, whom = (found.get("noun") or "").lower(), found.get("whom")
+        if noun in _PLOTTED or (whom is not None and not is_name(whom)):
+            return None
+        return RelatedQuestion(relation or _RELATIONS.get(noun) or Relation((noun,)), whom)
+    return None

@@ -9,8 +9,9 @@ Four figures of docs/facts.md, by the models that STORYQA_SIZE says:
 - lines of six novels beside which the story names the speaker, drawn by a pattern: "Who says ...?";
 - persons of half A's stories whom the summary calls something ("Luca Corsini, a Dominican monk"): ROUGE-L of
   the answer to "Who is ...?" against these words;
-- 199 questions such as "Who is Nina's father?" and "Who is the ferryman?" about 37 of the books, by
-  ``related_persons.csv`` beside this file, which has the beginnings of words that a right answer has.
+- 384 questions such as "Who is Nina's father?", "Whom does Romola marry?", "Where does Holmes live?" and "What
+  is Claude's profession?", by ``related_persons.csv`` beside this file, which has the beginnings of words that
+  a right answer has.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import csv
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,7 @@ _CALLED = (
 )
 _FEWEST_PLACES = 3
 _SEED = 1
+_SHORT_ID = 8
 
 
 def chapters(qa: BookQA, half: str) -> None:
@@ -120,22 +122,24 @@ def persons(qa: BookQA, summaries: Books, ids: Sequence[str]) -> None:
     print(f"persons: ROUGE-L {fmean(scores):.4f} of {len(scores)}, {withheld} withheld")
 
 
-def related_persons() -> list[tuple[str, str, str]]:
-    """The beginning of a book's id, a question, and the words that are right, parted by bars."""
+def related_persons(ids: Iterable[str]) -> list[dict[str, str]]:
+    """The kind of a question, its book of these, itself, and the words that are right, parted by bars."""
     with (Path(__file__).parent / "related_persons.csv").open(encoding="utf-8", newline="") as file:
-        return [(row["book"], row["question"], row["accepted"]) for row in csv.DictReader(file)]
+        rows = list(csv.DictReader(file))
+    whole = {id[:_SHORT_ID]: id for id in ids}
+    return [{**row, "book": whole[row["book"]]} for row in rows]
 
 
-def relations(qa: BookQA, asked: Sequence[tuple[str, str, str]]) -> None:
-    """Whether whoever stands in a relation, or has a trade, is told."""
-    rows = []
-    for id, question, accepted in track(asked, "relations"):
-        cited = qa.answer(Ask(id, question))
-        rows.append((cited.verdict, re.search(rf"\b(?:{accepted})", cited.text.lower()) is not None))
-    print(f"relations: {sum(is_right for _, is_right in rows)} of {len(rows)} right")
-    for verdict in ("answer", "maybe", "none"):
-        of_it = [is_right for said, is_right in rows if said == verdict]
-        print(f"  {verdict}: {sum(of_it)} of {len(of_it)}")
+def relations(qa: BookQA, asked: Sequence[dict[str, str]]) -> None:
+    """Whether somebody's relations, home and occupation, and whoever has a trade, are told."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for row in track(asked, "relations"):
+        cited = qa.answer(Ask(row["book"], row["question"]))
+        is_right = re.search(rf"\b(?:{row['accepted']})", cited.text.lower()) is not None
+        for of in ("all", row["kind"], f"shown as {cited.verdict}"):
+            found[of].append(is_right)
+    for of, right in found.items():
+        print(f"relations, {of}: {sum(right)} of {len(right)} right")
 
 
 def main() -> None:
@@ -149,15 +153,12 @@ def main() -> None:
     files = {path.stem: path for path in sorted((given.data / "tmp").glob("*.content"))}
     novels = [id for id in files if id.startswith(NOVELS)]
     half_a = list(dict.fromkeys(question.story for question in stories.questions))
-    related = [
-        (next(id for id in files if id.startswith(book)), question, accepted)
-        for book, question, accepted in related_persons()
-    ]
+    related = related_persons(files)
     configuration = load_settings(None).configuration()
     qa = BookQA.of(replace(configuration, store=configuration.cache / "evaluation"))
     books = {
         id: partial(read_story, files[id], id)
-        for id in {*natural, *novels, *half_a, *(one[0] for one in related)}
+        for id in {*natural, *novels, *half_a, *(row["book"] for row in related)}
     }
     index_books(books, sorted(books), qa.store, lambda *_: None)
     chapters(qa, given.half)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from pathlib import Path
 
 from indexing.kept_rows import FORM, kept
 from text.named_entities import Entity, entities
 from text.proper_names import proper_names
 
+_IN_MEMORY = 8  # texts: who asks once of a book asks again
 VERSION = 4  # of what is kept: other names are looked for again
 
 
@@ -21,14 +23,19 @@ def named(text: str, cache: Path | None = None) -> list[Entity]:
     (``answering.quotes.story_text``): places are then the book's.
     """
     if cache is None:
-        return entities(text, proper_names(text))
+        return list(_found(text))
     digest = hashlib.sha256(f"{FORM} {VERSION}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     path = cache / "names" / f"{digest[:20]}.jsonl"
-    rows = kept(path, lambda: map(astuple, entities(text, proper_names(text))))
+    rows = kept(path, lambda: map(astuple, _found(text)))
     return [
         Entity(name, tuple(aliases), tuple((start, end) for start, end in places), *signs)
         for name, aliases, places, *signs in rows
     ]
+
+
+@lru_cache(maxsize=_IN_MEMORY)
+def _found(text: str) -> tuple[Entity, ...]:
+    return tuple(entities(text, proper_names(text)))
 
 
 def persons(found: Sequence[Entity]) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""Who is NAME's father? Who is the ferryman?: told by who is named beside the word, in all of a book."""
+"""Who is NAME's father? Where does NAME live?: told by what is named beside the word, in all of a book."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ SCENES = (
     "him. The ferryman sang. Bram’s sister said that she would not, and Dilly went home. Tarn lay behind. ",
     "In the spring Orla Pell married Bram Osk. Dilly said that she had known it. Bram had a new hat, and he "
     "rowed the bride to the church. Mr. Harker said that he had never seen such a day. ",
+    "Mr. Harker lived in Wexcombe, in a house of two rooms. Bram went to Wexcombe once, and he was at Farrow "
+    "for a week. Dilly said that in Wexcombe nobody sang, and that in Farrow everybody did. ",
+    "So it was in Farrow that Orla had her home, and Orla lived in Farrow until she was old. Bram sold his "
+    "boat at Farrow. They said that in Wexcombe Mr. Harker had a dog in his house. ",
 )
 STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
 SHORT = "\n\n".join(SCENES)
@@ -60,6 +64,8 @@ def counted(cited: CitedAnswer) -> bool:
         ("Who did Orla Pell marry in the end?", "married", "Orla Pell"),
         ("Who is Orla married to?", "married", "Orla"),
         ("Who marries Orla?", "married", "Orla"),
+        ("Where does Orla live?", "live", "Orla"),
+        ("What is Mr. Harker's address?", "live", "Mr. Harker"),
         ("Who is the ferryman?", "ferryman", None),
         ("What is the name of the vicar in the book?", "vicar", None),
     ],
@@ -96,6 +102,8 @@ def test_what_is_no_relation_to_a_name_is_none(question: str) -> None:
         ("Who is Bram's sister?", "Dilly Osk"),
         ("Who is Dilly's brother?", "Bram Osk"),
         ("Whom does Orla marry?", "Bram Osk"),
+        ("Where does Orla live?", "Farrow"),
+        ("Where is Mr. Harker’s house?", "Wexcombe"),
         ("Who is the ferryman?", "Mr. Harker"),
     ],
 )
