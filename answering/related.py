@@ -123,10 +123,11 @@ class _Counting:
         if whom is not None:
             self._whom = len(self._named)
             self._named.append(whom)
+        self._persons = len(self._named)  # so many of them are persons
+        self._cast = book.cast.persons
         if relation.is_residence:
             self._sought = range(len(self._named), len(self._named) + len(book.cast.places))
             self._named += book.cast.places
-        self._persons = book.cast.persons
         self._mentions = sorted((*place, i) for i, one in enumerate(self._named) for place in one.places)
         self._of_whom = [place for place in self._mentions if place[2] == self._whom]
         self._he = cache(self._is_called_he)
@@ -136,7 +137,7 @@ class _Counting:
     @cached_property
     def _teller(self) -> int | None:
         """Who says "my", where the story is told by somebody who is called by name."""
-        teller = narrator(self._story, self._persons)
+        teller = narrator(self._story, self._cast)
         if teller is None or teller.person is None:
             return None
         return next(i for i, one in enumerate(self._named) if one.name == teller.person.name)
@@ -210,7 +211,7 @@ class _Counting:
 
     def _owner(self, word: _Word, around: Sequence[_Mention]) -> tuple[int | None, float]:
         """Whose relation a word says, if that is told, and how much it counts then."""
-        before = [one for one in around if one[1] <= word.opens + len("'s")]
+        before = [one for one in around if one[1] <= word.opens + len("'s") and one[2] < self._persons]
         if word.own == "'s":
             if before and before[-1][1] >= word.opens - 1:
                 return before[-1][2], _NAMED

@@ -9,9 +9,9 @@ Four figures of docs/facts.md, by the models that STORYQA_SIZE says:
 - lines of six novels beside which the story names the speaker, drawn by a pattern: "Who says ...?";
 - persons of half A's stories whom the summary calls something ("Luca Corsini, a Dominican monk"): ROUGE-L of
   the answer to "Who is ...?" against these words;
-- 384 questions such as "Who is Nina's father?", "Whom does Romola marry?", "Where does Holmes live?" and "What
-  is Claude's profession?", by ``related_persons.csv`` beside this file, which has the beginnings of words that
-  a right answer has.
+- 384 questions such as "Who is Nina's father?", "Whom does Romola marry?", "Where does Holmes live?" and
+  "What is Claude's profession?", by ``related_persons.csv`` beside this file, which has the beginnings of
+  words that a right answer has.
 """
 
 from __future__ import annotations
