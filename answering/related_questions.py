@@ -47,8 +47,8 @@ def _close(words: str, inverse: str = "", pronoun: Pronoun | Literal["other"] | 
 _CHILD, _PARENT, _SIBLING = "son daughter child", "father mother", "brother sister twin"
 _WED = "married marry wedding marriage"
 _OTHERS = """assistant boss cat employer enemy horse landlady landlord neighbor neighbour partner pony pupil
-rival baron baroness chief coroner count countess courtesan duchess duke emperor empress executor giant
-hangman keeper king patriarch pope prince princess queen rajah sheik sultan witch wizard"""
+rival baron baroness chief coroner count countess duchess duke emperor empress giant
+hangman keeper king pope prince princess queen rajah sheik sultan witch wizard"""
 _FRIEND = _close("friend chum companion", "friend")
 _LOVER = _close("lover love loved sweetheart", "love loved lover", "other")
 _MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
@@ -116,8 +116,6 @@ _PATTERNS = [
         rf"what{_IS} {one} (?:called|named){_IN}",
     )
 ]
-
-
 _MARRIES = [
     re.compile(rf"{pattern}{_IN}", re.I)
     for pattern in (
