@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass, field
 
-from answering.citing import Candidate
+from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
 from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
-from answering.related import BESIDE, FALL, SHORTEST, shares
 from answering.said import Said
 from text.book_words import THE_BOOK
 
@@ -34,20 +31,6 @@ _BEHIND = re.compile(
 _BEFORE = re.compile(r",?\s+")
 _STATED_BEHIND, _STATED_BEFORE, _WITHIN = 1.5, 1.0, 0.7  # what each such place counts; as a title
 _ANOTHERS = 0.5  # of what stands near where somebody else is named between
-_NEAR_WEIGHT = 1.5  # as in relations
-_MOST_TOLD, _MOST_PLACES = 10, 5
-
-
-@dataclass(slots=True)
-class _Signs:
-    near: float = 0.0
-    stated: float = 0.0
-    places: dict[tuple[int, int], float] = field(default_factory=dict)
-
-    def add(self, place: tuple[int, int], near: float, stated: float) -> None:
-        self.near += near
-        self.stated += stated
-        self.places[place] = max(near + stated, self.places.get(place, 0.0))
 
 
 def occupation_asked(question: str) -> str | None:
@@ -60,9 +43,8 @@ def occupation_asked(question: str) -> str | None:
 def occupation(name: str, book: OfItself) -> Said | None:
     """The trades that are named beside somebody, the likeliest first, where they are.
 
-    A trade scores log(1 + stated) + 1.5 log(1 + near): ``near`` is the sum over its places of exp(-d / 40) at
-    d characters from the name, ``stated`` counts those that are said of it. None where nobody is called so,
-    or no trade is named there, and of a short story.
+    ``Signs.near`` is the sum over a trade's places of their nearness to the name, ``stated`` counts those
+    that are said of it. None where nobody is called so, or no trade is named there, and of a short story.
     """
     person = book.person(name) if len(book.story.rstrip()) >= SHORTEST else None
     if person is None or not person.is_person:
@@ -73,7 +55,7 @@ def occupation(name: str, book: OfItself) -> Said | None:
         for match in _TRADE.finditer(story)
         if not _is_in_name(match.start(), names)
     ]
-    found: dict[str, _Signs] = defaultdict(_Signs)
+    found: dict[str, Signs] = defaultdict(Signs)
     for first, last in person.places:
         title = _TRADE.match(story, first)
         if title is not None and title.end() < last:  # Inspector Japp
@@ -82,22 +64,13 @@ def occupation(name: str, book: OfItself) -> Said | None:
         for start, end, trade in trades[slice(*beside)]:
             before, behind = (end, first) if end <= first else (last, start)
             pattern, stated = (_BEFORE, _STATED_BEFORE) if end <= first else (_BEHIND, _STATED_BEHIND)
-            near = math.exp((before - behind) / FALL)
+            near = nearness(behind - before)
             if bisect_left(names, (before,)) < bisect_left(names, (behind,)):
                 near *= _ANOTHERS
             is_stated = pattern.fullmatch(story, before, behind) is not None
             found[trade].add((start, end), near, stated if is_stated else 0.0)
-    scores = {
-        trade: math.log1p(one.stated) + _NEAR_WEIGHT * math.log1p(one.near) for trade, one in found.items()
-    }
-    note = f"the trade named most beside {name}: counted, not read"
-    candidates = []
-    for trade, sure in shares(scores)[:_MOST_TOLD]:
-        weights = found[trade].places
-        best = sorted(weights, key=lambda place: (-weights[place], place))[:_MOST_PLACES]
-        cited, *more = [book.evidence(*place) for place in best]
-        candidates.append(Candidate(trade, sure, cited, note, tuple(more)))
-    return Said(tuple(candidates), guessed=True) if candidates else None
+    scored = [(trade, signs.score, signs) for trade, signs in found.items()]
+    return told(scored, book, f"the trade named most beside {name}")
 
 
 def _is_in_name(at: int, names: list[tuple[int, int]]) -> bool:

@@ -9,12 +9,11 @@ import bisect
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TypeVar
 
-from answering.citing import Candidate
+from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
 from answering.narrator import narrator
 from answering.of_itself import OfItself
 from answering.related_questions import RelatedQuestion, Relation
@@ -23,21 +22,13 @@ from text.coreference import pronoun_of_title, times_called
 from text.honorifics import is_title
 from text.named_entities import Entity
 
-SHORTEST = 20_000  # characters of a story; a shorter one is read nearly whole, and has little to count
 _NEAR = 300  # characters from a name, in which a word may be about whoever has it
-BESIDE = 150  # from a word, in which somebody may be named by it
-FALL = 40  # in which what is beside a word falls to 1/e of its worth
 # How often a place counts where a name owns the word (Kate's father), where a pronoun does that may stand for
 # the last name, where the story's "my" does, where nothing is known, and where the pronoun is another's.
 _NAMED, _CALLED, _MINE, _UNKNOWN, _ANOTHERS = 3.0, 1.5, 1.0, 0.4, 0.2
 _TRADE, _OWNED_TRADE = 1.0, 0.3  # of a trade that nobody is asked to have it for; where somebody has
 _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
-# By conditional logistic regression on 199 questions about 38 books (docs/facts.md).
-_STATED_WEIGHT, _NEAR_WEIGHT, _INVERSE_WEIGHT, _PRONOUN_WEIGHT, _NAME_WEIGHT = 1.0, 1.5, 1.1, 0.7, 1.2
-# The confidence is a line through what 384 such questions have, by the share of the first one beside somebody
-# who is not named, with such a score.
-_LEAST, _OF_SHARE, _UNNAMED_SCORE = 0.28, 0.62, 1.3
-_MOST_TOLD, _MOST_PLACES = 10, 5  # answers, and places of each
+_PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
 _MOST_CALLED = 80  # places of a name
 _CLEARLY, _TOLD = 1.5, 0.7  # the bound of log he / she, and from where on it tells
 
@@ -48,19 +39,8 @@ _BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
 _OF = re.compile(r"\s+(?:of|to)\s+")
 _KIN = frozenset({"dad", "daddy", "papa", "mamma", "mama", "grannie", "granny", "auntie"})
 
-_Key = TypeVar("_Key")
 _Mention = tuple[int, int, int]
 """The bounds of a name, and the number of whom it names."""
-
-
-@dataclass(slots=True)
-class _Signs:
-    """What speaks for somebody: see ``_Counting``."""
-
-    near: float = 0.0
-    stated: float = 0.0
-    inverse: float = 0.0
-    places: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,29 +64,12 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
     whom = None if asked.whom is None else book.person(asked.whom)
     if asked.whom is not None and (whom is None or not whom.is_person):
         return None
-    counting = _Counting(book, asked.relation, whom)
-    found = counting.ranked()
-    if not found:
-        return None
     word = asked.relation.words[0]
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"
     if asked.relation.is_residence:
         spoken_of = f"the home of {asked.whom}"
-    note = f"named most where {spoken_of} may be spoken of: counted, not read"
-    candidates = []
-    for i, sure in shares({i: score for i, (score, _, _) in enumerate(found)})[:_MOST_TOLD]:
-        _, named, places = found[i]
-        first, *others = [book.evidence(*place) for place in places[:_MOST_PLACES]]
-        candidates.append(Candidate(named.name, sure, first, note, tuple(others)))
-    return Said(tuple(candidates), guessed=True)
-
-
-def shares(scores: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
-    """What has scores, the highest first, with a confidence that goes by its share of their exponentials."""
-    first = max(scores.values(), default=0.0)
-    shares = {key: math.exp(score - first) for key, score in scores.items()}
-    sure = _LEAST + _OF_SHARE / (sum(shares.values()) + math.exp(_UNNAMED_SCORE - first))
-    return [(key, sure * shares[key]) for key in sorted(shares, key=lambda key: -shares[key])]
+    found = _Counting(book, asked.relation, whom).scored()
+    return told(found, book, f"named most where {spoken_of} may be spoken of")
 
 
 class _Counting:
@@ -134,7 +97,7 @@ class _Counting:
         self._of_whom = [place for place in self._mentions if place[2] == self._whom]
         self._he = cache(self._is_called_he)
         self._wanted = self._wanted_pronoun()
-        self._signs: dict[int, _Signs] = defaultdict(_Signs)
+        self._signs: dict[int, Signs] = defaultdict(Signs)
 
     @cached_property
     def _teller(self) -> int | None:
@@ -144,25 +107,19 @@ class _Counting:
             return None
         return next(i for i, one in enumerate(self._named) if one.name == teller.person.name)
 
-    def ranked(self) -> list[tuple[float, Entity, list[tuple[int, int]]]]:
-        """The score of each, the highest first, and their places by the word, those that tell most first."""
+    def scored(self) -> list[tuple[str, float, Signs]]:
+        """The names of those for whom something speaks, with their scores."""
         for word in self._words():
             self._count(word)
-        found = []
-        for i, signs in self._signs.items():
-            if i in self._sought and signs.places and not self._is_no_name(self._named[i]):
-                places = sorted(signs.places, key=lambda place: (-signs.places[place], place))
-                found.append((self._score(i, signs), self._named[i], places))
-        return sorted(found, key=lambda one: -one[0])
+        return [
+            (self._named[i].name, self._score(i, signs), signs)
+            for i, signs in self._signs.items()
+            if i in self._sought and signs.places and not self._is_no_name(self._named[i])
+        ]
 
-    def _score(self, i: int, signs: _Signs) -> float:
-        return (
-            _STATED_WEIGHT * math.log1p(signs.stated)
-            + _NEAR_WEIGHT * math.log1p(signs.near)
-            + _INVERSE_WEIGHT * math.log1p(signs.inverse)
-            + _PRONOUN_WEIGHT * (self._wanted and self._wanted * self._he(i))
-            + _NAME_WEIGHT * self._is_namesake(i)
-        )
+    def _score(self, i: int, signs: Signs) -> float:
+        called = self._wanted and self._wanted * self._he(i)
+        return signs.score + _PRONOUN_WEIGHT * called + _NAME_WEIGHT * self._is_namesake(i)
 
     def _wanted_pronoun(self) -> int:
         """1 where whoever stands in the relation is called he, -1 for she, and 0 where that is not told."""
@@ -247,14 +204,12 @@ class _Counting:
         for start, end, i in around:
             if end < word.start - BESIDE:
                 continue
-            signs, far = self._signs[i], min(abs(word.start - end), abs(start - word.end))
-            near = weight * math.exp(-far / FALL)
-            signs.near += near
+            near = weight * nearness(min(abs(word.start - end), abs(start - word.end)))
             follows = start > word.end and _BEFORE_NAME.fullmatch(self._story, word.end, start)
-            if follows or (end <= word.opens and _BEHIND_NAME.fullmatch(self._story, end, word.opens)):
-                signs.stated += weight
-                near += weight
-            signs.places[start, end] = max(near, signs.places.get((start, end), 0.0))
+            is_stated = follows or (
+                end <= word.opens and _BEHIND_NAME.fullmatch(self._story, end, word.opens)
+            )
+            self._signs[i].add((start, end), near, weight if is_stated else 0.0)
 
     def _count_inverse(self, word: _Word, around: Sequence[_Mention], owner: int, sure: float) -> None:
         """Odo's daughter, and more of his daughter Kate, for whose father Odo may be asked."""

@@ -106,42 +106,47 @@ _OF = rf"the {_NOUN} (?:of|to) (?P<whom>.+?)"
 _THE = rf"the {_NOUN}"
 _IN = rf"(?: (?:in|of) {THE_BOOK})?"
 _IS = r"(?:['’]s| is| was)"
-_PATTERNS = [
-    re.compile(pattern, re.I)
-    for one in (_OWNED, _OF, _THE)
-    for pattern in (
-        rf"who{_IS} {one}{_IN}",
-        rf"what{_IS} the name of {one}{_IN}",
-        rf"what{_IS} {one}['’]s name{_IN}",
-        rf"what{_IS} {one} (?:called|named){_IN}",
-    )
-]
-_MARRIES = [
-    re.compile(rf"{pattern}{_IN}", re.I)
-    for pattern in (
-        r"whom? (?:does|did|will) (?P<whom>.+?) (?:finally |eventually )?(?:marry|get married to)"
-        r"(?: in the end)?",
-        r"whom? (?:is|was|gets|got) (?P<whom>.+?) married to",
-        r"(?:to )?whom (?:is|was|does|did) (?P<whom>.+?) (?:get )?(?:married|marry)",
-        r"who (?:marries|married|weds) (?P<whom>.+?)",
-    )
-]
-_LIVES_WHERE = [
-    re.compile(rf"{pattern}{_IN}", re.I)
-    for pattern in (
-        r"where (?:does|did|do) (?P<whom>.+?) (?:live|reside|dwell)(?: now)?",
-        r"where (?:is|was) (?P<whom>.+?) living",
-        r"where (?:is|was) (?P<whom>.+?)['’]s? (?:house|home)",
-        r"what(?:['’]s| is| was) (?P<whom>.+?)['’]s? address",
-    )
-]
+_FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
+    *(
+        (
+            None,
+            (
+                rf"who{_IS} {one}",
+                rf"what{_IS} the name of {one}",
+                rf"what{_IS} {one}['’]s name",
+                rf"what{_IS} {one} (?:called|named)",
+            ),
+        )
+        for one in (_OWNED, _OF, _THE)
+    ),
+    (
+        _MARRIED,
+        (
+            r"whom? (?:does|did|will) (?P<whom>.+?) (?:finally |eventually )?(?:marry|get married to)"
+            r"(?: in the end)?",
+            r"whom? (?:is|was|gets|got) (?P<whom>.+?) married to",
+            r"(?:to )?whom (?:is|was|does|did) (?P<whom>.+?) (?:get )?(?:married|marry)",
+            r"who (?:marries|married|weds) (?P<whom>.+?)",
+        ),
+    ),
+    (
+        _LIVES,
+        (
+            r"where (?:does|did|do) (?P<whom>.+?) (?:live|reside|dwell)(?: now)?",
+            r"where (?:is|was) (?P<whom>.+?) living",
+            r"where (?:is|was) (?P<whom>.+?)['’]s? (?:house|home)",
+            r"what(?:['’]s| is| was) (?P<whom>.+?)['’]s? address",
+        ),
+    ),
+)
+_PATTERNS = [(re.compile(rf"{form}{_IN}", re.I), relation) for relation, forms in _FORMS for form in forms]
 
 
 def related_asked(question: str) -> RelatedQuestion | None:
     """Whom a question asks for by a relation or a trade; None of other questions."""
     bare = " ".join(question.split()).rstrip("?!. ")
-    for patterns, relation in ((_PATTERNS, None), (_MARRIES, _MARRIED), (_LIVES_WHERE, _LIVES)):
-        match = next(filter(None, (pattern.fullmatch(bare) for pattern in patterns)), None)
+    for pattern, relation in _PATTERNS:
+        match = pattern.fullmatch(bare)
         if match is None:
             continue
         found = match.groupdict()
