@@ -49,7 +49,6 @@ from answering.finding import Found
 from answering.full_name import name_asked, name_of
 from answering.mention_questions import mentions_asked, mentions_of_chapter
 from answering.mentions import said_of_mentions
-from answering.narrator import narrator
 from answering.occupations import occupation, occupation_asked
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
 from answering.quoted_speech import said_by
@@ -173,7 +172,7 @@ def _main_characters(book: OfItself) -> Said | None:
 
 def _narrator(book: OfItself) -> Said | None:
     """Somebody in the story whom the others address; nobody where it is told from outside."""
-    found = narrator(book.story, book.cast.persons)
+    found = book.narrator
     if found is None:
         return None
     if found.person is None:
@@ -184,7 +183,7 @@ def _narrator(book: OfItself) -> Said | None:
 
 def _point_of_view(book: OfItself) -> Said | None:
     """The first person, or the third; None where how often "I" is said does not tell."""
-    found = narrator(book.story, book.cast.persons)
+    found = book.narrator
     if found is None:
         return None
     text, note = ("first person", _INSIDE) if found.somebody else ("third person", _OUTSIDE)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said
+from text.coreference import pronoun_of_title, times_called
+from text.named_entities import Entity
 
 SHORTEST = 20_000  # characters of a story; a shorter one is read nearly whole, and has little to count
 BESIDE = 150  # characters from a word, in which something may be named by it
@@ -19,6 +21,8 @@ _STATED_WEIGHT, _NEAR_WEIGHT, _INVERSE_WEIGHT = 1.0, 1.5, 1.1
 # who is not named, with such a score.
 _LEAST, _OF_SHARE, _UNNAMED_SCORE = 0.28, 0.62, 1.3
 _MOST_TOLD, _MOST_PLACES = 10, 5  # answers, and places of each
+_MOST_CALLED = 80  # places of a name, behind which pronouns are looked for
+_CLEARLY = 1.5  # the bound of log he / she
 
 Place = tuple[int, int]
 
@@ -46,6 +50,15 @@ class Signs:
         self.near += near
         self.stated += stated
         self.places[place] = max(near + stated, self.places.get(place, 0.0))
+
+
+def log_he(story: str, person: Entity) -> float:
+    """log he / she of the pronouns behind a name, at most 1.5 either way; of a title that tells 1 or -1."""
+    titled = pronoun_of_title(person.name)
+    if titled is not None:
+        return 1.0 if titled == "he" else -1.0
+    he, she = times_called(story, (end for _, end in person.places[:_MOST_CALLED]))
+    return max(-_CLEARLY, min(math.log((he + 1) / (she + 1)), _CLEARLY))
 
 
 def nearness(distance: int) -> float:

@@ -29,6 +29,7 @@ from answering.of_itself import (
     OfItself,
     Told,
 )
+from answering.person_facts import PersonFacts
 from indexing.index import BookIndex
 from indexing.kept_rows import FORM, kept, read_rows
 from readers import DEFAULT_EXTRACTOR, open_reader
@@ -37,7 +38,7 @@ from retrieval.hits import Readable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 5  # of how facts are found: others are kept apart
+VERSION = 6  # of how facts are found: others are kept apart
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
 
@@ -130,10 +131,15 @@ class FactFinder:
             for name in properties or (*BOOK_PROPERTIES, *CHARACTER_PROPERTIES)
             for one in _questions(name, of_itself.cast)
         ]
-        told = {one: tuple(map(_value, of_itself.told(one.name))) for one in wanted if one.of is None}
-        asked = [one for one in wanted if not told.get(one)]
+        of_persons = PersonFacts(of_itself)
+        told = {
+            one: tuple(map(_value, of_itself.told(one.name)))
+            if one.of is None
+            else of_persons.values(one.name, one.of)
+            for one in wanted
+        }
         values: Mapping[FactQuestion, tuple[FactValue, ...]] = {}
-        asked = [one for one in asked if one.name not in _NEVER_ASKED]
+        asked = [one for one in wanted if _is_asked(one, told[one])]
         if limit and asked:
             readers = Readers(self._retriever, self._reader, open_reader(self._extractor))
             found = asked_values(self._qa, index, limit, of_itself.cast, asked, readers)
@@ -162,6 +168,13 @@ class FactFinder:
 
 
 _NEVER_ASKED = (TITLE, AUTHOR, FIRST_PUBLISHED, CHARACTERS)  # a reader would take another's for them
+
+
+def _is_asked(wanted: FactQuestion, told: tuple[FactValue, ...] | None) -> bool:
+    """Whether a property is asked of passages: one that is not told; one that was counted is not."""
+    if wanted.of is not None:
+        return told is None
+    return not told and wanted.name not in _NEVER_ASKED
 
 
 def _questions(name: str, cast: Cast) -> Iterator[FactQuestion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,17 +40,15 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
     spoken = [match.span() for match in SPEECH.finditer(text)]
     if sum(end - start for start, end in spoken) <= _LEAST_SPEECH * len(text):
         return None
-    said = bytearray(len(text))
-    for start, end in spoken:
-        said[start:end] = b"\1" * (end - start)
-    words = sum(not said[match.start()] for match in re.finditer(r"\S+", text))
-    times = 1000 * sum(not said[match.start()] for match in _I.finditer(text)) / max(1, words)
+    between = zip((0, *(end for _, end in spoken)), (*(start for start, _ in spoken), len(text)), strict=True)
+    unspoken = " ".join(text[start:end] for start, end in between)
+    times = 1000 * len(_I.findall(unspoken)) / max(1, len(unspoken.split()))
     if times <= _THIRD_PERSON:
         return Narrator(somebody=False)
     if times < _FIRST_PERSON:
         return None
     addressed = [
-        (sum(bool(said[start]) and _is_address(text, start, end) for start, end in one.places), one)
+        (sum(_is_address(text, *place) and _is_within(place, spoken) for place in one.places), one)
         for one in persons[:_MOST_NAMED]
     ]
     likely = [
@@ -58,6 +57,11 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
         if count >= _FEWEST and count >= _SHARE * len(one.places)
     ]
     return Narrator(True, max(likely, key=lambda one: one[0])[1] if likely else None)
+
+
+def _is_within(place: tuple[int, int], spoken: Sequence[tuple[int, int]]) -> bool:
+    at = bisect.bisect_right(spoken, place) - 1
+    return at >= 0 and place[0] < spoken[at][1]
 
 
 def _is_address(text: str, start: int, end: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
 
 from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
 from answering.fact_questions import TRADES
@@ -12,6 +14,7 @@ from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.said import Said
 from text.book_words import THE_BOOK
+from text.named_entities import Entity
 
 _WORK = r"(?:profession|occupation|job|trade|career|line of work|calling)"
 _IN = rf"(?: (?:in|of) {THE_BOOK})?"
@@ -23,7 +26,8 @@ _ASKED = re.compile(
     r"|how (?:does|did) (?P<earns>.+?) (?:earn (?:his|her|a|their) living|make (?:his|her|a|their) living)",
     re.I,
 )
-_TRADE = re.compile(rf"(?<![\w-])({TRADES})s?(?![\w-])", re.I)
+_TRADE = re.compile(rf"({TRADES})s?(?![\w-])", re.I)
+_WORD = re.compile(r"(?<![\w-])\w+(?![\w-])")
 # "Odo, the ferryman", "Odo was our ferryman": what stands between the name and the trade.
 _BEHIND = re.compile(
     r"\s*,?\s*(?:(?:was|is|had\s+been|as|became)\s+)?(?:an?|the|our|my|his|her|their)\s+(?:\w+\s+){0,2}"
@@ -43,17 +47,31 @@ def occupation_asked(question: str) -> str | None:
 def occupation(name: str, book: OfItself) -> Said | None:
     """The trades that are named beside somebody, the likeliest first, where they are.
 
-    ``Signs.near`` is the sum over a trade's places of their nearness to the name, ``stated`` counts those
-    that are said of it. None where nobody is called so, or no trade is named there, and of a short story.
+    None where nobody is called so, or no trade is named there, and of a short story.
     """
     person = book.person(name) if len(book.story.rstrip()) >= SHORTEST else None
     if person is None or not person.is_person:
         return None
+    return likeliest(trades_beside(person, book), book, name)
+
+
+def likeliest(found: Mapping[str, Signs], book: OfItself, name: str) -> Said | None:
+    """The trades found beside that name, the likeliest first, where they are; None where none were."""
+    scored = [(trade, signs.score, signs) for trade, signs in found.items()]
+    return told(scored, book, f"the trade named most beside {name}")
+
+
+def trades_beside(person: Entity, book: OfItself) -> dict[str, Signs]:
+    """What speaks for each trade that is named beside somebody.
+
+    ``Signs.near`` is the sum over its places of their nearness to the name, ``stated`` counts those that are
+    said of it.
+    """
     story, names = book.story, sorted(place for one in book.cast.persons for place in one.places)
     trades = [
-        (match.start(), match.end(), match[1].lower())
-        for match in _TRADE.finditer(story)
-        if not _is_in_name(match.start(), names)
+        (*match.span(), trade)
+        for match in _WORD.finditer(story)
+        if (trade := _trade(match[0])) is not None and not _is_in_name(match.start(), names)
     ]
     found: dict[str, Signs] = defaultdict(Signs)
     for first, last in person.places:
@@ -69,8 +87,14 @@ def occupation(name: str, book: OfItself) -> Said | None:
                 near *= _ANOTHERS
             is_stated = pattern.fullmatch(story, before, behind) is not None
             found[trade].add((start, end), near, stated if is_stated else 0.0)
-    scored = [(trade, signs.score, signs) for trade, signs in found.items()]
-    return told(scored, book, f"the trade named most beside {name}")
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _trade(word: str) -> str | None:
+    """The trade that a word is, in the singular: a book's words are many fewer than its places."""
+    match = _TRADE.fullmatch(word)
+    return None if match is None else match[1].lower()
 
 
 def _is_in_name(at: int, names: list[tuple[int, int]]) -> bool:

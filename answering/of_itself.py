@@ -20,6 +20,7 @@ from answering.asked_part import (
 )
 from answering.citing import Evidence, cite, passage_at
 from answering.main_characters import Cast
+from answering.narrator import Narrator, narrator
 from answering.quotes import SHORTEST_LEAD, chapters_until, story_text
 from answering.title_page import Stated, TitlePage
 from indexing.book import Chapter
@@ -59,6 +60,7 @@ class OfItself:
 
     def __init__(self, index: BookIndex, limit: int, cache: Path | None = None) -> None:
         self.index, self.limit, self._cache = index, limit, cache
+        self._called: dict[str, Entity | None] = {}
 
     @cached_property
     def cast(self) -> Cast:
@@ -162,12 +164,19 @@ class OfItself:
         place = next(whole, one.places[0])
         return Told(one.name, confidence, self.evidence(*place), "names", one.aliases, len(one.places))
 
+    @cached_property
+    def narrator(self) -> Narrator | None:
+        """Who tells the story; None where that cannot be told."""
+        return narrator(self.story, self.cast.persons)
+
     def person(self, name: str) -> Entity | None:
         """Who is called so, with all places; None where nobody is, or several are."""
-        try:
-            return find_character(self.story, self._named, name)
-        except UnknownCharacter:
-            return None
+        if name not in self._called:
+            try:
+                self._called[name] = find_character(self.story, self._named, name)
+            except UnknownCharacter:
+                self._called[name] = None
+        return self._called[name]
 
     def heading(self, chapter: Chapter) -> Evidence:
         """The line that a chapter begins with."""

@@ -6,19 +6,16 @@ Few books say in one sentence who is whose father; most say "her father" in many
 from __future__ import annotations
 
 import bisect
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
-from answering.narrator import narrator
+from answering.counted import BESIDE, SHORTEST, Signs, log_he, nearness, told
 from answering.of_itself import OfItself
 from answering.related_questions import RelatedQuestion, Relation
 from answering.said import Said
-from text.coreference import pronoun_of_title, times_called
 from text.honorifics import is_title
 from text.named_entities import Entity
 
@@ -29,8 +26,7 @@ _NAMED, _CALLED, _MINE, _UNKNOWN, _ANOTHERS = 3.0, 1.5, 1.0, 0.4, 0.2
 _TRADE, _OWNED_TRADE = 1.0, 0.3  # of a trade that nobody is asked to have it for; where somebody has
 _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
-_MOST_CALLED = 80  # places of a name
-_CLEARLY, _TOLD = 1.5, 0.7  # the bound of log he / she, and from where on it tells
+_TOLD = 0.7  # log he / she, from where on it tells
 
 _OWN = re.compile(r"(?:\b(his|her|their|my|our|the|an?|your|thy)|(['’]s?))(?:\s+\w+)?\s+\Z", re.I)
 _OWN_REACH = 40
@@ -81,7 +77,7 @@ class _Counting:
     """
 
     def __init__(self, book: OfItself, relation: Relation, whom: Entity | None) -> None:
-        self._story, self._relation = book.story, relation
+        self._book, self._story, self._relation = book, book.story, relation
         self._named = [one for one in book.cast.persons if whom is None or one.name != whom.name]
         self._sought = range(len(self._named))
         self._whom: int | None = None
@@ -89,20 +85,19 @@ class _Counting:
             self._whom = len(self._named)
             self._named.append(whom)
         self._persons = len(self._named)  # so many of them are persons
-        self._cast = book.cast.persons
         if relation.is_residence:
             self._sought = range(len(self._named), len(self._named) + len(book.cast.places))
             self._named += book.cast.places
         self._mentions = sorted((*place, i) for i, one in enumerate(self._named) for place in one.places)
         self._of_whom = [place for place in self._mentions if place[2] == self._whom]
-        self._he = cache(self._is_called_he)
+        self._he = cache(lambda i: log_he(self._story, self._named[i]))
         self._wanted = self._wanted_pronoun()
         self._signs: dict[int, Signs] = defaultdict(Signs)
 
     @cached_property
     def _teller(self) -> int | None:
         """Who says "my", where the story is told by somebody who is called by name."""
-        teller = narrator(self._story, self._cast)
+        teller = self._book.narrator
         if teller is None or teller.person is None:
             return None
         return next(i for i, one in enumerate(self._named) if one.name == teller.person.name)
@@ -127,15 +122,6 @@ class _Counting:
             return {"he": 1, "she": -1, None: 0}[self._relation.pronoun]
         he = 0.0 if self._whom is None else self._he(self._whom)
         return 0 if abs(he) < _TOLD else -1 if he > 0 else 1
-
-    def _is_called_he(self, i: int) -> float:
-        """log he / she of the pronouns behind somebody's name, bounded; of a title that tells 1 or -1."""
-        person = self._named[i]
-        titled = pronoun_of_title(person.name)
-        if titled is not None:
-            return 1.0 if titled == "he" else -1.0
-        he, she = times_called(self._story, (end for _, end in person.places[:_MOST_CALLED]))
-        return max(-_CLEARLY, min(math.log((he + 1) / (she + 1)), _CLEARLY))
 
     def _is_no_name(self, person: Entity) -> bool:
         return all(is_title(word.rstrip(".")) or word.lower() in _KIN for word in person.name.split())

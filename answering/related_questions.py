@@ -53,11 +53,11 @@ _FRIEND = _close("friend chum companion", "friend")
 _LOVER = _close("lover love loved sweetheart", "love loved lover", "other")
 _MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
 _HOMES = "live lived lives living dwelt dwell resided home house lodgings lodging rooms cottage"
-_LIVES = Relation(tuple(_HOMES.split()), is_residence=True)
+LIVES = Relation(tuple(_HOMES.split()), is_residence=True)
 _BETROTHED = _close(
     "betrothed fiancé fiancée fiance fiancee bride bridegroom engaged", "betrothed engaged", "other"
 )
-_RELATIONS = {
+RELATIONS = {
     "father": _kin("father papa dad daddy", _CHILD, "he"),
     "mother": _kin("mother mamma mama mammy", _CHILD, "she"),
     "husband": _kin("husband", f"wife {_WED}", "he"),
@@ -100,7 +100,7 @@ _PLOTTED = frozenset({"thief", "spy", "author", "writer"})  # whom a story hides
 _KIND = (
     r"(?:best|closest|dear|old|eldest|elder|older|youngest|younger|little|big|twin|only|faithful|real|true)"
 )
-_NOUN = rf"(?:{_KIND} )?(?P<noun>{'|'.join(sorted(_RELATIONS, key=len, reverse=True))}|{TRADES})"
+_NOUN = rf"(?:{_KIND} )?(?P<noun>{'|'.join(sorted(RELATIONS, key=len, reverse=True))}|{TRADES})"
 _OWNED = rf"(?P<whom>.+?)['’]s? {_NOUN}"
 _OF = rf"the {_NOUN} (?:of|to) (?P<whom>.+?)"
 _THE = rf"the {_NOUN}"
@@ -130,7 +130,7 @@ _FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        _LIVES,
+        LIVES,
         (
             r"where (?:does|did|do) (?P<whom>.+?) (?:live|reside|dwell)(?: now)?",
             r"where (?:is|was) (?P<whom>.+?) living",
@@ -153,5 +153,5 @@ def related_asked(question: str) -> RelatedQuestion | None:
         noun, whom = (found.get("noun") or "").lower(), found.get("whom")
         if noun in _PLOTTED or (whom is not None and not is_name(whom)):
             return None
-        return RelatedQuestion(relation or _RELATIONS.get(noun) or Relation((noun,)), whom)
+        return RelatedQuestion(relation or RELATIONS.get(noun) or Relation((noun,)), whom)
     return None

@@ -15,6 +15,7 @@ from text.names import Key, is_part, name_key
 
 MOST_NEAR = 5
 _NEAR = 0.75  # of the letters of a name that is misspelt
+_IN_WORD = re.compile(r"\w")
 _Place = tuple[int, int]
 
 
@@ -98,7 +99,9 @@ def _with_all_places(text: str, one: Entity, found: Sequence[Entity]) -> Entity:
 
 def _written(text: str, name: str) -> list[_Place]:
     pattern = r"\s+".join(re.escape(word) for word in name.split())
-    return [match.span() for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", text)]
+    # That no word goes on before it is looked at behind: a pattern that begins with a name is found faster.
+    found = (match.span() for match in re.finditer(rf"{pattern}(?!\w)", text))
+    return [(start, end) for start, end in found if not start or not _IN_WORD.match(text, start - 1)]
 
 
 def _overlaps(place: _Place, others: Sequence[_Place]) -> bool:
