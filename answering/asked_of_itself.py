@@ -53,7 +53,8 @@ from answering.occupations import occupation, occupation_asked
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
 from answering.quoted_speech import said_by
 from answering.related import related
-from answering.related_questions import related_asked
+from answering.related_questions import related_asked, relatives_asked
+from answering.relatives import relatives
 from answering.said import Said
 from answering.which_chapter import chapters_of, looked_for
 from answering.who_is import described, description_asked
@@ -116,6 +117,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return name_of(named, book)
     if (asked_for := related_asked(question)) is not None:
         return related(asked_for, book)
+    if (several := relatives_asked(question)) is not None:
+        return relatives(several, book)
     if (worker := occupation_asked(question)) is not None:
         return occupation(worker, book)
     return said_by(question, book)

@@ -25,6 +25,7 @@ class Cast:
         self._characters = max(1, characters)
         self._title = f" {' '.join(words(title))} "
         self.persons = persons(named)
+        self.by_name = {one.name: one for one in self.persons}
         self.places = [one for one in named if one.is_place]
 
     def main(self) -> list[Entity]:

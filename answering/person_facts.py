@@ -32,7 +32,6 @@ class PersonFacts:
 
     def __init__(self, book: OfItself) -> None:
         self._book = book
-        self._persons = {one.name: one for one in book.cast.persons}
         self._related = cache(self._all_related)
         self._he = cache(self._log_he)
         self._values: dict[str, Callable[[Entity], list[tuple[Candidate, bool]]]] = {
@@ -47,7 +46,7 @@ class PersonFacts:
 
         None of a short story, and of whom the book does not name: passages are read for these.
         """
-        person = self._persons.get(of) or self._book.cast.person(of)
+        person = self._book.cast.by_name.get(of) or self._book.cast.person(of)
         if person is None or len(self._book.story.rstrip()) < SHORTEST:
             return None
         found = self._values[property](person)
@@ -118,7 +117,7 @@ class PersonFacts:
         return () if said is None else said.candidates
 
     def _log_he(self, name: str) -> float:
-        return log_he(self._book.story, self._persons[name])
+        return log_he(self._book.story, self._book.cast.by_name[name])
 
 
 def _value(one: Candidate, confidence: float, is_answerable: bool) -> FactValue:

@@ -29,6 +29,15 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class RelativesQuestion:
+    """Who are all those that stand in one of ``relations`` to ``whom``; ``one_each`` of parents."""
+
+    relations: tuple[Relation, ...]
+    whom: str
+    one_each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RelatedQuestion:
     """Who is ``relation`` to ``whom``; of a trade, or where it is but said that there is one, to nobody."""
 
@@ -96,6 +105,23 @@ RELATIONS = {
     "dog": _close("dog hound"),
     **{one: _close(one) for one in _OTHERS.split()},
 }
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "sh", "ch")) else f"{noun}s"
+
+
+_SEVERAL: dict[str, tuple[str, ...]] = {
+    **{_plural(noun): (noun,) for noun in RELATIONS},
+    "wives": ("wife",),
+    "parents": ("father", "mother"),
+    **dict.fromkeys(("children", "kids"), ("son", "daughter")),
+    "siblings": ("brother", "sister"),
+    "grandparents": ("grandfather", "grandmother"),
+    "grandchildren": ("grandson", "granddaughter"),
+}
 _PLOTTED = frozenset({"thief", "spy", "author", "writer"})  # whom a story hides, or who is not in it
 _KIND = (
     r"(?:best|closest|dear|old|eldest|elder|older|youngest|younger|little|big|twin|only|faithful|real|true)"
@@ -139,6 +165,12 @@ _FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
         ),
     ),
 )
+_SEVERAL_NOUN = rf"(?:{_KIND} )?(?P<noun>{'|'.join(sorted(_SEVERAL, key=len, reverse=True))})"
+_THEY = r"(?:who are|who were|what are the names of|what were the names of|name|list)"
+_SEVERAL_PATTERNS = [
+    re.compile(rf"{_THEY} (?:all )?{of}{_IN}", re.I)
+    for of in (rf"(?P<whom>.+?)['’]s? {_SEVERAL_NOUN}", rf"(?:the )?{_SEVERAL_NOUN} of (?P<whom>.+?)")
+]
 _PATTERNS = [(re.compile(rf"{form}{_IN}", re.I), relation) for relation, forms in _FORMS for form in forms]
 
 
@@ -155,3 +187,14 @@ def related_asked(question: str) -> RelatedQuestion | None:
             return None
         return RelatedQuestion(relation or RELATIONS.get(noun) or Relation((noun,)), whom)
     return None
+
+
+def relatives_asked(question: str) -> RelativesQuestion | None:
+    """Whom a question asks for by a relation that several may stand in; None of other questions."""
+    bare = " ".join(question.split()).rstrip("?!. ")
+    found = next(filter(None, (pattern.fullmatch(bare) for pattern in _SEVERAL_PATTERNS)), None)
+    if found is None or not is_name(found["whom"]):
+        return None
+    several = found["noun"].lower()
+    relations = tuple(RELATIONS[noun] for noun in _SEVERAL[several])
+    return RelativesQuestion(relations, found["whom"], one_each=several == "parents")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.of_the_book --data NARRATIVEQA [--half choose]
 
-Four figures of docs/facts.md, by the models that STORYQA_SIZE says:
+Five figures of docs/facts.md, by the models that STORYQA_SIZE says:
 
 - the natural questions of a half whose answers stand in a marked chapter: whether that is the first of the
   chapters that are told for them, and how sure it is said to be;
@@ -11,7 +11,8 @@ Four figures of docs/facts.md, by the models that STORYQA_SIZE says:
   the answer to "Who is ...?" against these words;
 - 384 questions such as "Who is Nina's father?", "Whom does Romola marry?", "Where does Holmes live?" and
   "What is Claude's profession?", by ``related_persons.csv`` beside this file, which has the beginnings of
-  words that a right answer has.
+  words that a right answer has;
+- 39 for several, "Who are Nina's parents?": whether any is named who is one, and how many of all names are.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ _CALLED = (
     re.compile(r"\b(?P<what>(?:a|an|his|her|their|the)\b (?:[a-z'-]+ ){1,6})(?:named|called|,)? ?" + _NAME),
 )
 _FEWEST_PLACES = 3
+SEVERAL = "several"
 _SEED = 1
 _SHORT_ID = 8
 
@@ -142,6 +144,24 @@ def relations(qa: BookQA, asked: Sequence[dict[str, str]]) -> None:
         print(f"relations, {of}: {sum(right)} of {len(right)} right")
 
 
+def relatives(qa: BookQA, asked: Sequence[dict[str, str]]) -> None:
+    """Whether any of several relatives is told, and how many of the names that are told are right."""
+    right: dict[str, list[int]] = defaultdict(list)
+    names = 0
+    for row in track(asked, "relatives"):
+        cited = qa.answer(Ask(row["book"], row["question"]))
+        told = cited.text.lower().split(", ")
+        found = sum(re.search(rf"\b(?:{row['accepted']})", name) is not None for name in told)
+        names += len(told)
+        for of in ("all", f"shown as {cited.verdict}"):
+            right[of].append(found)
+    for of, counts in right.items():
+        print(
+            f"relatives, {of}: some right of {sum(map(bool, counts))} of {len(counts)}, {sum(counts)} names"
+        )
+    print(f"relatives: {names} names told")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what is asked of a book itself.")
     parser.add_argument("--data", type=Path, required=True, help="the NarrativeQA folder")
@@ -164,7 +184,8 @@ def main() -> None:
     chapters(qa, given.half)
     speakers(qa, novels)
     persons(qa, summaries.books, half_a)
-    relations(qa, related)
+    relations(qa, [row for row in related if row["kind"] != SEVERAL])
+    relatives(qa, [row for row in related if row["kind"] == SEVERAL])
 
 
 if __name__ == "__main__":
