@@ -23,6 +23,7 @@ from text.named_entities import Entity
 _WED, _BOTH_WED, _PARENT, _CHILD, _HOME, _WORKS, _STATED = 0.5, 1.2, 0.65, 0.6, 0.54, 0.5, 1.4
 _TOLD = 0.7  # log he / she, from where on somebody is a husband, or a wife
 _NOT_SO = 0.3  # from where on somebody is no mother, or no father
+_GUESSED = 0.3  # of the confidence, of what is not borne out: 10 of 64 are right that would have .45
 # How many of those values are right, by hand (docs/facts.md).
 _RIGHT = {"spouse": 0.85, "parents": 0.75, "residence": 0.85, "occupation": 0.85}
 
@@ -51,7 +52,7 @@ class PersonFacts:
             return None
         found = self._values[property](person)
         sure = tuple(_value(one, _RIGHT[property], True) for one, is_sure in found if is_sure)
-        return sure or tuple(_value(one, one.confidence, False) for one, _ in found[:1])
+        return sure or tuple(_value(one, _GUESSED * one.confidence, False) for one, _ in found[:1])
 
     def _occupation(self, person: Entity) -> list[tuple[Candidate, bool]]:
         """What they do, where it is said of them and they are the first among all that have such a trade."""
