@@ -31,6 +31,7 @@ from answering.book_questions import (
 )
 from answering.chapter_cast import chapter_characters, character_count, places_named
 from answering.citing import Candidate
+from answering.colours import colour_asked, colour_of
 from answering.contents import (
     chapter_by_length,
     chapter_closing,
@@ -121,6 +122,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return relatives(several, book)
     if (worker := occupation_asked(question)) is not None:
         return occupation(worker, book)
+    if (coloured := colour_asked(question)) is not None:
+        return colour_of(coloured, book)
     return said_by(question, book)
 
 
