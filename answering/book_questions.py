@@ -7,6 +7,7 @@ import re
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
 from text.book_words import THE_BOOK
+from text.question_kinds import bare_question
 
 MAIN_CHARACTER, NARRATOR, POINT_OF_VIEW = "main character", "narrator", "point of view"
 CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"
@@ -205,7 +206,7 @@ _TAKES_PLACE = re.compile(
 
 def asked_of_book(question: str) -> str | None:
     """What a question asks of a book, by the names above and of ``answering.of_itself``; None for others."""
-    bare = _direct(" ".join(question.split()).rstrip("?!. "))
+    bare = _direct(bare_question(question))
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), None)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from answering.counted import SHORTEST, Signs, told
+from answering.counted import Signs, counted_person, nearness, told
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.owners import Owners, Word
 from answering.said import Said
 from text.book_words import THE_BOOK
+from text.question_kinds import bare_question
 
 _OF_EYES = "black grey gray blue green brown hazel dark violet amber golden tawny"  # red ones have wept
 _OF_HAIR = """black brown red golden gold yellow auburn chestnut fair dark blond blonde flaxen grey gray white
@@ -60,7 +60,7 @@ class ColourQuestion:
 
 def colour_asked(question: str) -> ColourQuestion | None:
     """Whose colour of eyes, hair or beard a question asks for; None of other questions."""
-    bare = " ".join(question.split()).rstrip("?!. ")
+    bare = bare_question(question)
     found = next(filter(None, (pattern.fullmatch(bare) for pattern in _ASKED)), None)
     if found is None or not is_name(found["whom"]):
         return None
@@ -72,8 +72,8 @@ def colour_of(asked: ColourQuestion, book: OfItself) -> Said | None:
 
     None where nobody is called as is asked, or none is said, and of a short story.
     """
-    person = book.person(asked.whom) if len(book.story.rstrip()) >= SHORTEST else None
-    if person is None or not person.is_person:
+    person = counted_person(asked.whom, book)
+    if person is None:
         return None
     words, colours = _FEATURES[asked.feature]
     pattern = re.compile(rf"(?<![\w-]){_SHADE}(?:\w+-)?({'|'.join(colours.split())})(?!\w)")
@@ -85,7 +85,7 @@ def colour_of(asked: ColourQuestion, book: OfItself) -> Said | None:
         weight = owners.weight(word, *owners.owner(word))
         for match, distance in _beside(book.story, word, pattern) if weight else ():
             colour = _ALIKE.get(match[1], match[1])
-            found[colour].add(match.span(), near=weight * math.exp(-distance / _FALL), stated=0.0)
+            found[colour].add(match.span(), near=weight * nearness(distance, _FALL), stated=0.0)
     scored = [(colour, signs.score, signs) for colour, signs in found.items()]
     return told(scored, book, f"the colour named most where {asked.whom}'s {asked.feature} may be spoken of")
 

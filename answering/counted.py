@@ -12,7 +12,7 @@ from answering.said import Said
 from text.coreference import pronoun_of_title, times_called
 from text.named_entities import Entity
 
-SHORTEST = 20_000  # characters of a story; a shorter one is read nearly whole, and has little to count
+_SHORTEST = 20_000  # characters of a story; a shorter one is read nearly whole, and has little to count
 BESIDE = 150  # characters from a word, in which something may be named by it
 _FALL = 40  # in which what is beside a word falls to 1/e of its worth
 # By conditional logistic regression on 199 questions about 38 books (docs/facts.md).
@@ -61,9 +61,20 @@ def log_he(story: str, person: Entity) -> float:
     return max(-_CLEARLY, min(math.log((he + 1) / (she + 1)), _CLEARLY))
 
 
-def nearness(distance: int) -> float:
-    """exp(-d / 40) at d characters."""
-    return math.exp(-distance / _FALL)
+def nearness(distance: float, fall: float = _FALL) -> float:
+    """exp(-d / fall) at d characters."""
+    return math.exp(-distance / fall)
+
+
+def is_counted(book: OfItself) -> bool:
+    """Whether there is enough of a story, before its limit, to count in."""
+    return len(book.story.rstrip()) >= _SHORTEST
+
+
+def counted_person(name: str, book: OfItself) -> Entity | None:
+    """Who is called so, if that is somebody; None of a short story, too."""
+    person = book.person(name) if is_counted(book) else None
+    return person if person is not None and person.is_person else None
 
 
 def told(found: Sequence[tuple[str, float, Signs]], book: OfItself, about: str) -> Said | None:

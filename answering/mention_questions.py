@@ -8,6 +8,7 @@ from typing import Literal
 
 from answering.asked_part import of_whole_book
 from text.book_words import THE_BOOK
+from text.question_kinds import bare_question
 
 Asks = Literal["how often", "where", "how many", "whether"]
 By = Literal["place", "chapter", "page"]
@@ -101,7 +102,7 @@ class MentionQuestion:
 
 def mentions_asked(question: str) -> MentionQuestion | None:
     """What a question asks of the words of a book; None for others."""
-    bare = " ".join(question.split()).rstrip("?!. ")
+    bare = bare_question(question)
     for asks, pattern in _PATTERNS:
         match = pattern.fullmatch(bare)
         if match is None:

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import lru_cache
 
-from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
+from answering.counted import BESIDE, Signs, counted_person, nearness, told
 from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.said import Said
 from text.book_words import THE_BOOK
 from text.named_entities import Entity
+from text.question_kinds import bare_question
 
 _WORK = r"(?:profession|occupation|job|trade|career|line of work|calling)"
 _IN = rf"(?: (?:in|of) {THE_BOOK})?"
@@ -39,7 +40,7 @@ _ANOTHERS = 0.5  # of what stands near where somebody else is named between
 
 def occupation_asked(question: str) -> str | None:
     """Whose occupation a question asks for, by their name; None of other questions."""
-    match = _ASKED.fullmatch(" ".join(question.split()).rstrip("?!. "))
+    match = _ASKED.fullmatch(bare_question(question))
     whom = next(filter(None, match.groups()), "") if match else ""
     return whom if whom and is_name(whom) else None
 
@@ -49,8 +50,8 @@ def occupation(name: str, book: OfItself) -> Said | None:
 
     None where nobody is called so, or no trade is named there, and of a short story.
     """
-    person = book.person(name) if len(book.story.rstrip()) >= SHORTEST else None
-    if person is None or not person.is_person:
+    person = counted_person(name, book)
+    if person is None:
         return None
     return likeliest(trades_beside(person, book), book, name)
 

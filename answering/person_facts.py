@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from answering.citing import Candidate
-from answering.counted import SHORTEST, log_he
+from answering.counted import is_counted, log_he
 from answering.fact_values import FactValue
 from answering.occupations import likeliest, trades_beside
 from answering.of_itself import OfItself
@@ -48,7 +48,7 @@ class PersonFacts:
         None of a short story, and of whom the book does not name: passages are read for these.
         """
         person = self._book.cast.by_name.get(of) or self._book.cast.person(of)
-        if person is None or len(self._book.story.rstrip()) < SHORTEST:
+        if person is None or not is_counted(self._book):
             return None
         found = self._values[property](person)
         sure = tuple(_value(one, _RIGHT[property], True) for one, is_sure in found if is_sure)

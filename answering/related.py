@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from answering.counted import BESIDE, SHORTEST, Signs, nearness, told
+from answering.counted import BESIDE, Signs, counted_person, is_counted, nearness, told
 from answering.of_itself import OfItself
 from answering.owners import CALLED, NEAR, Mention, Owners, Word, between
 from answering.related_questions import RelatedQuestion, Relation
@@ -29,10 +29,8 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
 
     None where nobody is called as is asked, or nothing is named there, and of a short story.
     """
-    if len(book.story.rstrip()) < SHORTEST:
-        return None
-    whom = None if asked.whom is None else book.person(asked.whom)
-    if asked.whom is not None and (whom is None or not whom.is_person):
+    whom = None if asked.whom is None else counted_person(asked.whom, book)
+    if not is_counted(book) or (asked.whom is not None and whom is None):
         return None
     word = asked.relation.words[0]
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"

@@ -10,6 +10,7 @@ from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
 from text.book_words import THE_BOOK
 from text.coreference import Pronoun
+from text.question_kinds import bare_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ _PATTERNS = [(re.compile(rf"{form}{_IN}", re.I), relation) for relation, forms i
 
 def related_asked(question: str) -> RelatedQuestion | None:
     """Whom a question asks for by a relation or a trade; None of other questions."""
-    bare = " ".join(question.split()).rstrip("?!. ")
+    bare = bare_question(question)
     for pattern, relation in _PATTERNS:
         match = pattern.fullmatch(bare)
         if match is None:
@@ -191,7 +192,7 @@ def related_asked(question: str) -> RelatedQuestion | None:
 
 def relatives_asked(question: str) -> RelativesQuestion | None:
     """Whom a question asks for by a relation that several may stand in; None of other questions."""
-    bare = " ".join(question.split()).rstrip("?!. ")
+    bare = bare_question(question)
     found = next(filter(None, (pattern.fullmatch(bare) for pattern in _SEVERAL_PATTERNS)), None)
     if found is None or not is_name(found["whom"]):
         return None

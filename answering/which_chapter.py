@@ -11,7 +11,7 @@ from answering.said import Said
 from readers.attribution import nearest_sentence
 from retrieval.hits import BookHit
 from text.book_words import THE_BOOK
-from text.question_kinds import AUXILIARIES, TELLING_NOTHING
+from text.question_kinds import AUXILIARIES, TELLING_NOTHING, bare_question
 from text.words import words
 
 MOST_HITS = 10  # passages found, whose chapters are counted
@@ -49,7 +49,7 @@ def looked_for(question: str) -> str | None:
     "is the bell rung" of "In which chapter is the bell rung?", "the fire" of "Which chapter has the fire?"
     and of "Find the passage about the fire."
     """
-    bare = " ".join(question.split()).rstrip("?!. ")
+    bare = bare_question(question)
     if shown := _SHOWN.fullmatch(bare):
         return _if_telling(shown["what"])
     match = _WHERE.fullmatch(bare)

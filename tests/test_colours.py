@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from counted_books import answer, counted, long_story, store_of
 
-from answering.book_qa import Ask, BookQA
-from answering.citing import CitedAnswer
+from answering.book_qa import BookQA
 from answering.colours import colour_asked
-from indexing.book import Book
-from indexing.build import build_book
-from indexing.manifest import BuildSettings
-from indexing.store import IndexStore
 
-FILLER = "The rain fell on the slates, and the barges waited below the lock until the water was high enough. "
 SCENES = (
     "There was Orla Gray, and she was late. Orla’s large, dark blue eyes were wet. “Good morning,” said "
     "Bram Osk, and he shook his red hair. His black coat hung over his eyes. ",
@@ -23,23 +18,12 @@ SCENES = (
     "sat on it. Bram said that he had a black eye. “You have,” said Orla, and his brown eyes opened. ",
     "Then Tibb said that it was late. Tibb had no hat, and Tibb laughed. ",
 )
-STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
+STORY = long_story(SCENES)
 
 
 @pytest.fixture(scope="module")
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
-    store = IndexStore(tmp_path_factory.mktemp("store"))
-    for id, text in (("lock", STORY), ("short", "\n\n".join(SCENES))):
-        build_book(Book(id, "Below the Lock", text, f"{id}.txt"), BuildSettings(words=60), store)
-    return BookQA(store)
-
-
-def answer(qa: BookQA, question: str, book: str = "lock", before: int | None = None) -> CitedAnswer:
-    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", before=before, n_best=9))
-
-
-def counted(cited: CitedAnswer) -> bool:
-    return cited.note is not None and cited.note.endswith("counted, not read")
+    return BookQA(store_of(SCENES, tmp_path_factory.mktemp("store")))
 
 
 @pytest.mark.parametrize(

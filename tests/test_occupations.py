@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from counted_books import answer, counted, long_story, store_of
 
-from answering.book_qa import Ask, BookQA
-from answering.citing import CitedAnswer
+from answering.book_qa import BookQA
 from answering.occupations import occupation_asked
-from indexing.book import Book
-from indexing.build import build_book
-from indexing.manifest import BuildSettings
-from indexing.store import IndexStore
 
-FILLER = "The rain fell on the slates, and the barges waited below the lock until the water was high enough. "
 SCENES = (
     "Orla Pell, the glover, came down the stair. “Good morning, Orla,” said Mr. Mason the baker. Orla said "
     "that she had seen a judge. Mr. Mason laughed. Inspector Dunn stood in the door, for he was late. ",
@@ -21,23 +16,12 @@ SCENES = (
     "A judge and a sailor sat below the lock. Orla Pell was a weaver now, and a good weaver. The weaver Orla "
     "Pell had a loom of her own. “I am,” said Orla. Inspector Dunn wrote it down. Tibb laughed. ",
 )
-STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
+STORY = long_story(SCENES)
 
 
 @pytest.fixture(scope="module")
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
-    store = IndexStore(tmp_path_factory.mktemp("store"))
-    for id, text in (("lock", STORY), ("short", "\n\n".join(SCENES))):
-        build_book(Book(id, "Below the Lock", text, f"{id}.txt"), BuildSettings(words=60), store)
-    return BookQA(store)
-
-
-def answer(qa: BookQA, question: str, book: str = "lock", before: int | None = None) -> CitedAnswer:
-    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", before=before, n_best=5))
-
-
-def counted(cited: CitedAnswer) -> bool:
-    return cited.note is not None and cited.note.endswith("counted, not read")
+    return BookQA(store_of(SCENES, tmp_path_factory.mktemp("store")))
 
 
 @pytest.mark.parametrize(

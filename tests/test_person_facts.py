@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from counted_books import long_story, store_of
 
 from answering.book_qa import BookQA
 from answering.facts import FactFinder, Facts
 from answering.of_itself import OfItself
 from answering.person_facts import PersonFacts
-from indexing.book import Book
-from indexing.build import build_book
-from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
 
-FILLER = "The rain fell on the slates, and the barges waited below the lock until the water was high enough. "
 SCENES = (
     "Orla Osk ran down the stair. Orla said that she had seen a seal. She laughed, and her husband, "
     "Bram Osk, laughed, too. Bram Osk was late, and he had lost his hat. Bram's wife, Orla, found it, "
@@ -36,15 +33,12 @@ SCENES = (
     "the fair.” Bram said that he knew. At night Tarn slept, and he dreamt of a doctor. There was Tarn, "
     "and he snored. ",
 )
-STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
+STORY = long_story(SCENES)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> IndexStore:
-    made = IndexStore(tmp_path_factory.mktemp("store"))
-    for id, text in (("lock", STORY), ("short", "\n\n".join(SCENES))):
-        build_book(Book(id, "Below the Lock", text, f"{id}.txt"), BuildSettings(words=60), made)
-    return made
+    return store_of(SCENES, tmp_path_factory.mktemp("store"))
 
 
 def facts(store: IndexStore, cache: Path, properties: list[str], limit: int | None = None) -> Facts:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from counted_books import answer, counted, long_story, store_of
 
 from answering.book_qa import Ask, BookQA
-from answering.citing import CitedAnswer
 from answering.related_questions import related_asked
-from indexing.book import Book
-from indexing.build import build_book
-from indexing.manifest import BuildSettings
-from indexing.store import IndexStore
 
-FILLER = "The rain fell on the slates, and the barges waited below the lock until the water was high enough. "
 SCENES = (
     "Orla Pell ran down the stair. “Good morning, Orla,” said Mr. Harker. Orla said that she had seen a "
     "seal. She laughed, and Bram Osk laughed, too. Bram Osk was late, and he had lost his hat. ",
@@ -31,24 +26,12 @@ SCENES = (
     "So it was in Farrow that Orla had her home, and Orla lived in Farrow until she was old. Bram sold his "
     "boat at Farrow. They said that in Wexcombe Mr. Harker had a dog in his house. ",
 )
-STORY = "\n\n".join(scene + FILLER * 80 for scene in SCENES)
-SHORT = "\n\n".join(SCENES)
+STORY = long_story(SCENES)
 
 
 @pytest.fixture(scope="module")
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
-    store = IndexStore(tmp_path_factory.mktemp("store"))
-    for id, text in (("lock", STORY), ("short", SHORT)):
-        build_book(Book(id, "Below the Lock", text, f"{id}.txt"), BuildSettings(words=60), store)
-    return BookQA(store)
-
-
-def answer(qa: BookQA, question: str, book: str = "lock", before: int | None = None) -> CitedAnswer:
-    return qa.answer(Ask(book, question, retriever="bm25", reader="overlap", before=before))
-
-
-def counted(cited: CitedAnswer) -> bool:
-    return cited.note is not None and cited.note.endswith("counted, not read")
+    return BookQA(store_of(SCENES, tmp_path_factory.mktemp("store")))
 
 
 @pytest.mark.parametrize(
