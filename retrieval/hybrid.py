@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DENSE_WEIGHT = 0.5
+DENSE_WEIGHT = 0.6
 
 
 class DenseRetriever(Retriever):

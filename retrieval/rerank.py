@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
+from encoders.backbone import MPNET
 from encoders.cross_encoder import CrossEncoder, EncodedPassage, load_crossencoder
 from encoders.sizes import LARGE
 from indexing.index import BookIndex
@@ -14,19 +15,21 @@ from retrieval.hits import Hit, Retriever, Search
 from retrieval.hybrid import HybridRetriever
 
 CANDIDATES = 10
-FIRST_WEIGHT = 2.0  # of a first score, in standard deviations, beside the log-odds of relevance
+# Of a first score, in standard deviations, beside the log-odds of relevance, surer where the model is large.
+FIRST_WEIGHT, FIRST_WEIGHT_LARGE = 2.0, 0.5
 # What is further behind the best first score, in standard deviations, is not read, but for the first few: it
 # seldom holds the answer, and where it is read a span of it often wins that is none (docs/performance.md).
-NEAR = 1.0
+NEAR = 1.25
 FEWEST = 2
 
 
 class RerankRetriever(Retriever):
     """Puts the best ``candidates`` of another retriever in the order of a cross-encoder's relevance.
 
-    A passage scores log-odds of its best window (Nogueira and Cho 2019, section 3) + ``FIRST_WEIGHT``
-    times its first score. Candidates are as near the best of the first phase as ``near`` says, or of the
-    first ``FEWEST``. What was found after them follows them in the order it had.
+    A passage scores log-odds of its best window (Nogueira and Cho 2019, section 3) + ``first_weight``
+    times its first score, by default ``FIRST_WEIGHT`` or, of the large model, ``FIRST_WEIGHT_LARGE``.
+    Candidates are as near the best of the first phase as ``near`` says, or of the first ``FEWEST``. What was
+    found after them follows them in the order it had.
     """
 
     second_phase: ClassVar[str | None] = "rerank"
@@ -39,7 +42,7 @@ class RerankRetriever(Retriever):
         first: Retriever | None = None,
         encoder: CrossEncoder | None = None,
         candidates: int = CANDIDATES,
-        first_weight: float = FIRST_WEIGHT,
+        first_weight: float | None = None,
         near: float = NEAR,
     ) -> None:
         """By default the hybrid retriever and the shipped cross-encoder; raises as they do."""
@@ -57,13 +60,15 @@ class RerankRetriever(Retriever):
         first: Retriever,
         encoder: CrossEncoder,
         candidates: int = CANDIDATES,
-        first_weight: float = FIRST_WEIGHT,
+        first_weight: float | None = None,
         near: float = NEAR,
     ) -> None:
         """Be one that orders what ``first`` finds; for those whose passages are not of one book."""
         self._first = first
         self.encoder = encoder
         self._candidates = candidates
+        if first_weight is None:
+            first_weight = FIRST_WEIGHT_LARGE if encoder.base.name == MPNET.name else FIRST_WEIGHT
         self._first_weight = first_weight
         self._near = near
 

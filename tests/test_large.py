@@ -14,17 +14,22 @@ import folktales
 import pytest
 import tiny_models
 import torch
+from novels import novel, questions
 
-from encoders.adapters import file_hash, load_weights, overlay
+from encoders.adapters import Weights, file_hash, load_weights, overlay
 from encoders.backbone import BACKBONES, MPNET, SMOLLM2, Backbone, base_tensors, load_backbone, load_tokenizer
 from encoders.bi_encoder import load_encoder
-from encoders.cross_encoder import collate, load_crossencoder
+from encoders.cross_encoder import CrossEncoder, collate, load_crossencoder
 from encoders.errors import ModelError
 from encoders.windows import Windower
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
 from readers import open_reader, public_readers
 from readers.choosing import FILLS, reader_for
 from readers.reading import Reading
 from retrieval import LARGE_RERANK, public_retrievers, retriever_for
+from retrieval.rerank import FIRST_WEIGHT, FIRST_WEIGHT_LARGE, RerankRetriever
+from retrieval.sparse import Bm25Retriever
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
@@ -98,6 +103,25 @@ def test_adapters_beside_it_are_read_as_they_were_trained(
     [[answer]] = open_reader(f"span:{tmp_path}").read([Reading(QUESTION, folktales.GOOSE)])
     assert answer.span is not None
     assert answer.text in folktales.GOOSE[answer.span.passage]
+
+
+def test_beside_it_passages_are_ordered_more_by_relevance(large: Backbone, tmp_path: Path) -> None:
+    head = {"head.weight": torch.randn(3, large.width), "head.bias": torch.zeros(3)}
+    encoder = CrossEncoder(Weights(large, head), "test")
+    store = IndexStore(tmp_path)
+    book = novel(words=4_000)
+    build_book(book, BuildSettings(), store)
+    index = store.open(book.id)
+    [question] = questions(book, 1)
+    [first] = Bm25Retriever(index).search([question], 20)
+    [hits] = RerankRetriever(index, Bm25Retriever(index), encoder).search([question], 20)
+    scores = {hit.passage: hit.score for hit in first}
+    assert FIRST_WEIGHT_LARGE < FIRST_WEIGHT
+    assert hits[0].encoded is not None
+    for hit in hits:
+        if hit.encoded is not None:
+            wanted = hit.encoded.relevance + FIRST_WEIGHT_LARGE * scores[hit.passage]
+            assert hit.score == pytest.approx(wanted, abs=1e-5)
 
 
 def test_without_it_the_way_to_get_it_is_told(
