@@ -30,7 +30,7 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
     None where nobody is called as is asked, or nothing is named there, and of a short story.
     """
     whom = None if asked.whom is None else counted_person(asked.whom, book)
-    if not is_counted(book) or (asked.whom is not None and whom is None):
+    if whom is None and (asked.whom is not None or not is_counted(book)):
         return None
     word = asked.relation.words[0]
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"

@@ -49,7 +49,6 @@ def main() -> None:
                 name = f"rerank {candidates}, first weight {weight}"
                 retrievers[name] = RerankRetriever(index, candidates=candidates, first_weight=weight)
         ranks: dict[str, list[int]] = defaultdict(list)
-        # Question by question: the cross-encoder still knows what it read for the last retriever.
         for question in track(benchmark.questions, "searching"):
             for name, retriever in retrievers.items():
                 [hits] = retriever.search([question.text], len(index.passages))
