@@ -13,7 +13,7 @@ READ_VERSION = import sys; print("%d.%d.%d" % sys.version_info[:3])
 IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-models test-processes test-all lint check bench bench-gpu openapi docs docs-pictures docs-tables fuzz
+.PHONY: help demo test test-rest test-models test-processes test-all lint check bench bench-gpu answers openapi docs docs-pictures docs-tables fuzz
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
@@ -22,6 +22,7 @@ help:
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make bench-gpu  measure what a card does with the encoder, where there is one"
+	@echo "make answers  measure the answers of the shipped models on the data sets in DATA, an hour and a quarter"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs     build the documentation as a site, in build/site, and the manual page in build/man"
 	@echo "make docs-pictures  take the pictures of the page anew, in chromium"
@@ -60,6 +61,9 @@ bench: $(VENV)/.installed-dev $(PEERS)/.installed $(PEERS)/optimum/.installed
 
 bench-gpu: $(VENV)/.installed-dev
 	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.gpu $(if $(DATA),--data $(DATA))
+
+answers: $(VENV)/.installed-dev
+	$(VENV)/bin/python -m benchmarks.answers --data $(DATA)
 
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py

@@ -1,0 +1,193 @@
+"""What the answers of the shipped models score, as tables in docs/results.md between marks of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import replace_between, table
+
+Found = Mapping[str, Mapping[str, Any]]  # what was measured, by size and name
+
+DOCUMENT = "results.md"
+_TITLES = {
+    "sections": "FairytaleQA val, sections",
+    "summaries": "NarrativeQA valid half B, summaries",
+    "squad": "SQuAD v1.1 dev",
+    "domains": "news, reviews, a forum and letters of our own",
+    "one-book": "FairytaleQA val, the 23 stories as one book",
+    "stories": "NarrativeQA valid half B, full stories",
+}
+_READ = ("sections", "summaries", "squad", "domains")
+_SEARCHED = ("one-book", "stories")
+_RETRIEVERS = (("small", "dense"), ("small", "hybrid"), ("small", "rerank"), ("large", "rerank-large"))
+_ASKED = {"unchanged": "unchanged", "other_book": "of another book", "renamed": "with a name replaced"}
+_SCORES = ["ROUGE-L", "BLEU-1", "BLEU-4", "METEOR", "F1", "exact"]
+
+
+def write(found: Found, where: Mapping[str, str], docs: Path) -> None:
+    """Put every table between its marks in ``docs/results.md``; raises ValueError where one has no marks."""
+    for name, made in tables(found, where).items():
+        replace_between(docs / DOCUMENT, *marks(name), made)
+
+
+def marks(name: str) -> tuple[str, str]:
+    """Between which lines of the document a table stands."""
+    return f"<!-- {name}: make answers -->", f"<!-- end of {name} -->"
+
+
+def tables(found: Found, where: Mapping[str, str]) -> dict[str, str]:
+    """Each table in Markdown, by the name of its marks."""
+    made: dict[str, Callable[[Found], list[list[str]]]] = {
+        "reading": _reading,
+        "kinds": _kinds,
+        "domains": _domains,
+        "books": _books,
+        "mctest": _mctest,
+        "retrieval": _retrieval,
+        "confidence": _confidence,
+        "natural": _natural,
+        "unanswerable": _unanswerable,
+    }
+    measured = (
+        f"Measured at commit `{where['commit']}`, {where['date']}, on {where['machine']}, "
+        f"models in {where['runtime']}."
+    )
+    return {"measured": measured} | {name: table(rows(found)) for name, rows in made.items()}
+
+
+def _by_size(found: Found, names: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
+    """Each of these measurements by size: the small models', then the large ones'."""
+    for name in names:
+        for size, measured in found.items():
+            if name in measured:
+                yield name, size, measured[name]
+
+
+def _reading(found: Found) -> list[list[str]]:
+    rows = [["data", "models", "questions", *_SCORES]]
+    for name, size, one in _by_size(found, _READ):
+        rows.append([_TITLES[name], size, f"{one['questions']:,}", *_scores(one)])
+    return rows
+
+
+def _kinds(found: Found) -> list[list[str]]:
+    rows = [["FairytaleQA val, sections", "models", "questions", "ROUGE-L"]]
+    for _, size, one in _by_size(found, ["sections"]):
+        for kind, of_kind in one["by_kind"].items():
+            interval = of_kind["intervals"]["rouge_l"]
+            rows.append(
+                [f"{kind} answers", size, str(of_kind["questions"]), _with(of_kind["rouge_l"], interval)]
+            )
+    return rows
+
+
+def _domains(found: Found) -> list[list[str]]:
+    measured = {size: one for _, size, one in _by_size(found, ["domains"])}
+    kinds = list(next(iter(measured.values()))["by_kind"])
+    rows = [["F1", *kinds, "all", "below SQuAD dev"]]
+    for size, one in measured.items():
+        of_kinds = [_share(one["by_kind"][kind]["f1"]) for kind in kinds]
+        rows.append([size, *of_kinds, _share(one["f1"]), _share(found[size]["squad"]["f1"] - one["f1"])])
+    return rows
+
+
+def _books(found: Found) -> list[list[str]]:
+    rows = [["data", "models", "questions", *_SCORES, "recall@1", "recall@5", "retrieval MRR"]]
+    for name, size, one in _by_size(found, _SEARCHED):
+        rows.append([_TITLES[name], size, f"{one['questions']:,}", *_scores(one), *_ranking(one)])
+    return rows
+
+
+def _mctest(found: Found) -> list[list[str]]:
+    rows = [["reader", "models", "accuracy", "one (139)", "multiple (181)"]]
+    for name, size, one in _by_size(found, ["mctest", "mctest-span", "mctest-overlap"]):
+        kinds = (one["by_kind"][kind] for kind in ("one", "multiple"))
+        accuracies = [_with(each["accuracy"], each["intervals"]["accuracy"]) for each in (one, *kinds)]
+        rows.append([f"`{one['reader']}`", "–" if name == "mctest-overlap" else size, *accuracies])
+    return rows
+
+
+def _retrieval(found: Found) -> list[list[str]]:
+    rows = [["retriever", "recall@1", "recall@5", "MRR"]]
+    return rows + [[f"`{name}`", *_ranking(found[size][name])] for size, name in _RETRIEVERS]
+
+
+def _confidence(found: Found) -> list[list[str]]:
+    head = ["data", "models", "right", "confidence", "ECE", "equal mass", "AUROC"]
+    rows = [[*head, "wrong of surest 25 %", "50 %", "answerable"]]
+    for name, size, one in _by_size(found, [*_READ[:2], *_SEARCHED, *_READ[2:]]):
+        said = one["confidence"]
+        wrong = said["risk_at_coverage"]
+        rows.append(
+            [
+                _TITLES[name],
+                size,
+                _share(said["right"]),
+                _share(said["mean"]),
+                _with(said["ece"], said["intervals"]["ece"]),
+                *map(_share, (said["ece_equal_mass"], said["auroc"], wrong["0.25"], wrong["0.5"])),
+                _share(said["answerable"]["share"]),
+            ]
+        )
+    return rows
+
+
+def _natural(found: Found) -> list[list[str]]:
+    verdicts = ("right", "partly", "wrong", "declined")
+    rows = [
+        [
+            "half",
+            "models",
+            *(f"{one} of 60" for one in verdicts),
+            "shown as `answer`, wrong",
+            "said to have none of 15",
+        ]
+    ]
+    for name, size, one in _by_size(found, ["figure", "choose"]):
+        counts = [str(one["answerable"][verdict]) for verdict in verdicts]
+        sure = one["under_answer"]
+        shown = f"{sure['questions']}, {sure['wrong']}"
+        rows.append([f"`{name}`", size, *counts, shown, str(one["not_answerable"]["right"])])
+    return rows
+
+
+def _unanswerable(found: Found) -> list[list[str]]:
+    rows = [["asked", "models", "questions", "`answer`", "`maybe`", "`none`", "AUROC"]]
+    for _, size, one in _by_size(found, ["unanswerable"]):
+        for variant, asked in _ASKED.items():
+            of_it = one["variants"][variant]
+            shares = [_share(of_it[verdict]) for verdict in ("answer", "maybe", "none")]
+            rows.append([asked, size, str(of_it["questions"]), *shares, _share(one["auroc"].get(variant))])
+    return rows
+
+
+def _scores(one: Mapping[str, Any]) -> list[str]:
+    intervals = one["intervals"]
+    return [
+        _with(one["rouge_l"], intervals["rouge_l"]),
+        *(_share(one[score]) for score in ("bleu_1", "bleu_4", "meteor")),
+        _with(one["f1"], intervals["f1"]),
+        _share(one["exact_match"]),
+    ]
+
+
+def _ranking(one: Mapping[str, Any]) -> list[str]:
+    """Recall at 1 and at 5 and MRR of what was found; of full stories nobody says what is right."""
+    intervals, recall = one["intervals"]["recall_at"], one["recall_at"]
+    if recall["1"] is None:
+        return ["–"] * 3
+    return [
+        *(_with(recall[k], intervals[k]) for k in ("1", "5")),
+        _with(one["retrieval_mrr"], one["intervals"]["retrieval_mrr"]),
+    ]
+
+
+def _with(value: float, interval: Sequence[float]) -> str:
+    return f"{_share(value)} [{', '.join(map(_share, interval))}]"
+
+
+def _share(value: float | None) -> str:
+    """As the field writes what lies between 0 and 1: .555, and a dash for what there is none of."""
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1)

@@ -1,0 +1,143 @@
+"""Measures the answers of the shipped models, small and large: every table of docs/results.md.
+
+    python -m benchmarks.answers --data DIR [--out FOLDER] [--sizes small]
+
+DIR holds ``fairytaleqa``, ``narrativeqa``, ``squad`` and ``mctest``, each in its publisher's layout. Two
+cores with AMX take an hour and a quarter, an hour of it for the large models. What ``storyqa evaluate``
+says is kept in a folder named after the commit, so that a run that was stopped goes on; where both sizes are
+there, the tables are written into the document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import answer_tables
+from benchmarks.machine import commit, machine
+from encoders.device import processor_flags
+
+ROOT = Path(__file__).parent.parent
+SIZES = ("small", "large")
+_ONE_BOOK = "fairytaleqa --data {data}/fairytaleqa --split {split} --setting collection --no-mrr"
+_HALF_B = "narrativeqa --data {data}/narrativeqa --split valid --setting {setting} --half B --no-mrr"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What ``storyqa evaluate`` is asked, by which models."""
+
+    name: str
+    asked: str
+    sizes: tuple[str, ...] = SIZES
+
+    def arguments(self, data: Path) -> list[str]:
+        """The command's words behind ``storyqa``."""
+        return ["evaluate", *(word.replace("{data}", str(data)) for word in self.asked.split()), "--json"]
+
+
+def _held_out(retriever: str, size: str) -> Measurement:
+    asked = _ONE_BOOK.replace("{split}", "train")
+    return Measurement(retriever, f"{asked} --held-out --retriever {retriever} --reader overlap", (size,))
+
+
+MEASUREMENTS = (
+    Measurement("sections", "fairytaleqa --data {data}/fairytaleqa --split val --setting sections --no-mrr"),
+    Measurement("summaries", _HALF_B.replace("{setting}", "summaries")),
+    Measurement("squad", "squad --data {data}/squad/dev-v1.1.json.xz --limit 4000"),
+    Measurement("domains", "domains"),
+    Measurement("one-book", _ONE_BOOK.replace("{split}", "val")),
+    Measurement("stories", _HALF_B.replace("{setting}", "stories")),
+    _held_out("dense", "small"),
+    _held_out("hybrid", "small"),
+    _held_out("rerank", "small"),
+    _held_out("rerank-large", "large"),
+    Measurement("mctest", "mctest --data {data}/mctest/MCTest --split dev --set both"),
+    Measurement(
+        "mctest-span", "mctest --data {data}/mctest/MCTest --split dev --set both --reader span", ("small",)
+    ),
+    Measurement(
+        "mctest-overlap",
+        "mctest --data {data}/mctest/MCTest --split dev --set both --reader overlap",
+        ("small",),
+    ),
+    Measurement("figure", "natural --data {data}/narrativeqa --half figure"),
+    Measurement("choose", "natural --data {data}/narrativeqa --half choose"),
+    Measurement(
+        "unanswerable",
+        "unanswerable --benchmark fairytaleqa --data {data}/fairytaleqa --split val --limit 400",
+    ),
+)
+
+
+def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What each measurement says, by size and name; those that stand in ``out`` are not made again.
+
+    Raises RuntimeError with the command's last words where one fails.
+    """
+    console = Console(stderr=True)
+    found: dict[str, dict[str, Any]] = {size: {} for size in sizes}
+    for size in sizes:
+        for one in MEASUREMENTS:
+            if size not in one.sizes:
+                continue
+            path = out / f"{size}-{one.name}.json"
+            if not path.exists():
+                console.print(f"{datetime.now():%H:%M:%S} {size} {one.name}")
+                path.write_text(_ask(one.arguments(data), size), encoding="utf-8")
+            found[size][one.name] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _ask(arguments: Sequence[str], size: str) -> str:
+    command = [sys.executable, "-c", "from service.cli import main; main()", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "STORYQA_SIZE": size}
+    )
+    if done.returncode:
+        raise RuntimeError(f"storyqa {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _where() -> Mapping[str, str]:
+    """When, of which commit and on what it is measured, kept with the first of the figures."""
+    host = machine()
+    amx = " and AMX" if "amx_bf16" in processor_flags() else ""
+    on = f"{host['cores']} cores of {host['processor']} ({host['instructions']}{amx})"
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "commit": commit(),
+        "machine": on,
+        "runtime": host["runtime"],
+    }
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description="Measure the answers of the shipped models.")
+    parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
+    parser.add_argument("--out", type=Path, help="the folder for what is measured [runs/answers/COMMIT]")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES, help="of which models")
+    given = parser.parse_args()
+    out = given.out or ROOT / "runs" / "answers" / commit()
+    out.mkdir(parents=True, exist_ok=True)
+    where = out / "machine.json"
+    if not where.exists():
+        where.write_text(json.dumps(_where(), indent=1) + "\n", encoding="utf-8")
+    found = measure(given.data.absolute(), out, given.sizes)
+    if set(given.sizes) == set(SIZES):
+        answer_tables.write(found, json.loads(where.read_text(encoding="utf-8")), ROOT / "docs")
+
+
+if __name__ == "__main__":
+    main()
