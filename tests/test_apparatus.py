@@ -88,6 +88,41 @@ def test_it_can_be_read_but_is_not_searched(tmp_path: Path, tiny_bert: Path) -> 
     assert whole.manifest.counts.passages > len(index.passages)
 
 
+LISTED = "THE GULL\n\n\n\n  CONTENTS\n\n  I. The Weir\n  II. The Mill\n  III. Wilm Orr Speaks\n\n\n"
+TOLD = "\n\n".join(
+    f"CHAPTER {title}\n\n{PROSE}" for title in ("I. The Weir", "II. The Mill", "III. Wilm Orr Speaks")
+)
+
+
+def plain(text: str, everything: bool = False) -> Book:
+    return read_book(Source("gull.txt", "gull", lambda: Fetched(text.encode())), everything=everything)
+
+
+@pytest.mark.parametrize(
+    "behind", ["", "LIST OF CHARACTERS\n\nWILM ORR, a miller\n\n\n", "PREFACE\n\nOf gulls.\n\n\n"]
+)
+def test_of_a_plain_text_the_list_of_contents_is_not_searched(behind: str) -> None:
+    book = plain(LISTED + behind + TOLD)
+    aside = [book.text[one.start : one.end].strip() for one in book.left_out]
+    assert aside == ["CONTENTS\n\n  I. The Weir\n  II. The Mill\n  III. Wilm Orr Speaks"]
+    assert [one.title for one in book.chapters][-1] == "CHAPTER III: Wilm Orr Speaks"
+    assert plain(LISTED + behind + TOLD, everything=True).left_out == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOLD,
+        f"Contents\n\n{TOLD}",  # of which nothing is listed
+        f"{TOLD}\n\nCONTENTS\n\nA net, a knife.",  # of a sack, behind all chapters
+        f"CONTENTS\n\n{PROSE}",
+        "CONTENTS\n\n" + "A line of verse that is no entry\n" * 400 + TOLD,
+    ],
+)
+def test_what_only_stands_under_the_word_is_searched(text: str) -> None:
+    assert plain(text).left_out == ()
+
+
 STORIES = ("Prologue", "Preface", "Epilogue", "Chapter 1", "The Index of Ships", "A Peek into the Weir")
 NEITHER = ("Praise", "", "Also the Gull", "The Contents of the Box", "Books", "Cover Me", "About the Gull")
 AROUND = ("Copyright", "PRAISE FOR THE GULL", "Also by Anse Vell", "Table of Contents", "About the Author")

@@ -33,7 +33,8 @@ from retrieval.sparse import Bm25Retriever
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
-from training.objectives import cross_encoder
+from training.objectives import bi_encoder, cross_encoder
+from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask
 from training.objectives.cross_encoder import CrossEncoderTask
 from training.objectives.cross_encoder_settings import LargeSettings
 from training.trainer import Trainer
@@ -248,6 +249,28 @@ def test_auto_is_the_small_reader_where_the_backbone_is_not(
     assert reader_for("auto", QUESTION) == "auto"
     monkeypatch.setenv("STORYQA_SIZE", "large")  # then it says how to get it
     assert reader_for("auto", QUESTION) == "auto:large"
+
+
+@pytest.mark.training
+def test_an_encoder_beside_the_large_backbone_learns_where_questions_are_answered(
+    large: Backbone, corpus: Corpus, tmp_path: Path
+) -> None:
+    settings = BiEncoderSettings(backbone="mpnet", rank=8, passes=40, articles=0, rate=5e-3)
+    task = BiEncoderTask(settings, Corpus(corpus.train, corpus.train))
+    batch = next(iter(task.batches(0)))
+    before = task.losses(batch)["contrastive"].item()
+    trainer = Trainer(task, tmp_path)
+    trainer.train(validations=0)
+    with torch.inference_mode():
+        assert task.losses(batch)["contrastive"].item() < 0.7 * before
+    bi_encoder.export(trainer, "storyqa train dense --backbone mpnet")
+    assert f"`{large.name}` ({large.title})" in (tmp_path / "dense.md").read_text(encoding="utf-8")
+    encoder = load_encoder(str(tmp_path))
+    assert encoder.width == large.width
+    vectors = torch.from_numpy(encoder.encode([batch.questions[0], *batch.windows]))
+    with torch.inference_mode():
+        trained = task._encode([batch.questions[0], *batch.windows]).float()
+    assert (vectors * trained).sum(1).min() > 0.98  # its maps may be in 8-bit integers
 
 
 def test_the_encoder_large_is_the_backbone_as_published(large: Backbone, tmp_path: Path) -> None:

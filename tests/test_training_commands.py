@@ -65,6 +65,7 @@ PROPERTY = (
 RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
+        "backbone",
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     "write": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -15,6 +15,12 @@ from indexing.chapters.headings import ACT, CHAPTER, FRONT, NOTES, PART, SHOT, S
 from indexing.chapters.titles import ContentsList, find_contents, lines_in_capitals, listed_titles
 
 _LONGEST_ENTRY = 12  # words between two lines of a list of contents
+_FEWEST_ENTRIES = 2
+_LONG_LIST = 5000  # characters of a list of contents, which may be more of a long book
+_LONGEST_SHARE = 0.02
+_PERSONS = re.compile(
+    r"^[^\S\n]*_?(?:list of )?(?:the )?(?:(?:principal )?characters|dramatis person|persons)\b", re.M | re.I
+)
 _LONGEST_LEAD = 60  # words (an epigraph, a place and a time) that a part may have before its first chapter
 
 
@@ -34,6 +40,26 @@ def find_chapters(text: str) -> tuple[Chapter, ...]:
     if sum(heading.level >= ACT and heading.kind != FRONT for heading in headings) < 2:
         headings = _without_repeats(in_order(headings + lines_in_capitals(text)))
     return nested(text, headings)
+
+
+def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
+    """Where a text's list of contents stands, up to its first chapter, or to the list of who is in it.
+
+    None where it has none, where no chapter follows, or where it is longer than such lists are.
+    """
+    contents = find_contents(text)
+    if contents is None:
+        return None
+    behind = next((one.start for one in chapters if one.start > contents.start), None)
+    if behind is None:
+        return None
+    end = min(behind, contents.end)
+    persons = _PERSONS.search(text, contents.start, end)
+    end = persons.start() if persons else end
+    listed = text[contents.start : end].rstrip()
+    lines = [line for line in listed.splitlines() if line.strip()]
+    is_list = len(lines) > _FEWEST_ENTRIES and len(listed) <= max(_LONG_LIST, _LONGEST_SHARE * len(text))
+    return (contents.start, contents.start + len(listed)) if is_list else None
 
 
 def nested(text: str, headings: list[Heading]) -> tuple[Chapter, ...]:

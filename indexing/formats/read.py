@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 
 from indexing.book import Book, LeftOut, Page
-from indexing.chapters.outline import find_chapters
+from indexing.chapters.outline import contents_span, find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
 from indexing.formats.apparatus import is_apparatus, left_out, sections
@@ -62,6 +62,10 @@ def read_book(
         )
     if media is Media.TEXT:
         chapters = find_chapters(body)
+        listed = contents_span(body, chapters)
+        document = replace(
+            document, left_out=(LeftOut(start + listed[0], start + listed[1]),) if listed else ()
+        )
     else:
         marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
         chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
@@ -76,7 +80,7 @@ def read_book(
     if author is None and media is Media.TEXT:
         author = stated_author(gutenberg.author_on_title_page(body))
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
-    if media not in (Media.EPUB, Media.MOBI):  # whose documents say more than headings do
+    if media not in (Media.TEXT, Media.EPUB, Media.MOBI):  # whose documents say more than headings do
         headings = document.contents or document.content.marks
         document = replace(document, left_out=tuple(sections(headings, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]

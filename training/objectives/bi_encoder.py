@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 import typer
 
 from encoders.adapters import Weights
-from encoders.backbone import MINILM, load_tokenizer
+from encoders.backbone import BACKBONES, MINILM, Backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.bi_encoder import LONGEST, WEIGHTS, mean_pool
 from encoders.device import pick_device
@@ -43,19 +43,23 @@ ENCODED = 8192  # tokens in one pass of the encoder
 class BiEncoderSettings:
     """What a run depends on, beside its data.
 
-    ``rank`` is that of the adapters, 0 for training whole layers; ``articles`` is how many batches
-    are of SQuAD's articles. A question is drawn to the windows that answer it with ``temperature``.
+    ``rank`` is that of the adapters, 0 for training whole layers; ``articles`` is how many batches are
+    of SQuAD's articles. A question is drawn to the windows that answer it with ``temperature``.
     """
 
     seed: Seed = 13
     rank: Rank = 16
-    rate: float = 4e-4
+    rate: Annotated[float, typer.Option(min=0.0, help="The learning rate.")] = 4e-4
     passes: Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")] = 2
     articles: Annotated[int, typer.Option(min=0, help="Batches of SQuAD's articles.")] = 80
     book_passes: int = 1
     mined: Annotated[bool, typer.Option(help="Beside each story one that BM25 takes for it.")] = True
     temperature: float = 0.05
     chunk: int = 8
+    backbone: Annotated[
+        Literal["minilm", "mpnet"] | None,
+        typer.Option(help="What is trained: the small backbone or the large one.", show_default=MINILM.name),
+    ] = None  # the small one, as in runs that are older than the choice
 
 
 def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -82,8 +86,9 @@ class BiEncoderTask:
         self.data = corpus.describe()
         self.device = pick_device()
         torch.manual_seed(settings.seed)
-        self._tokenizer = load_tokenizer()
-        self.backbone = TrainableBackbone(MINILM, settings.rank)
+        self.base: Backbone = BACKBONES[settings.backbone or MINILM.name]
+        self._tokenizer = load_tokenizer(self.base)
+        self.backbone = TrainableBackbone(self.base, settings.rank)
         self.backbone.model.to(self.device)
         self._held_out = [document for document in corpus.held_out if document.kind == FAIRYTALES]
         self._drawn = self._draw(corpus)
@@ -139,7 +144,9 @@ class BiEncoderTask:
         ]
         rows: list[torch.Tensor | None] = [None] * len(ids)
         for batch in batches([len(i) for i in ids], ENCODED):
-            inputs = torch.nn.utils.rnn.pad_sequence([torch.tensor(ids[i]) for i in batch], batch_first=True)
+            inputs = torch.nn.utils.rnn.pad_sequence(
+                [torch.tensor(ids[i]) for i in batch], batch_first=True, padding_value=self.base.pad
+            )
             lengths = torch.tensor([len(ids[i]) for i in batch])
             mask = (torch.arange(inputs.shape[1]) < lengths[:, None]).long()
             inputs, mask = inputs.to(self.device), mask.to(self.device)
@@ -173,13 +180,13 @@ def train(run: Invocation, settings: BiEncoderSettings) -> Trained:
 def export(trainer: Trainer[BiEncoderTask], command: str) -> Trained:
     """Write the encoder of the dense retriever and its card."""
     task = trainer.task
-    base = f"`{MINILM.name}` ({MINILM.title})"
+    base = f"`{task.base.name}` ({task.base.title})"
     what = (
         f"The encoder of the dense retriever: {base} with low-rank adapters of every "
         "linear map, to be added to its weights."
         if task.backbone.rank
         else f"The encoder of the dense retriever: the layers of {base}, trained."
     )
-    path = save_weights(Weights(MINILM, task.tensors()), trainer.out / WEIGHTS, task.settings)
-    write_card(path, MINILM, what, Provenance.of(trainer, command))
+    path = save_weights(Weights(task.base, task.tensors()), trainer.out / WEIGHTS, task.settings)
+    write_card(path, task.base, what, Provenance.of(trainer, command))
     return Trained((path,), trainer.seconds, trainer.scores)
