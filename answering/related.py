@@ -18,6 +18,7 @@ from text.honorifics import is_title
 from text.named_entities import Entity
 
 _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
+_IS_OTHER = 1.0  # log he / she, from where on somebody is no brother, or no sister, as by a title
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
 _BEFORE_NAME = re.compile(r",?\s+(?:was\s+|is\s+|named\s+|called\s+)?")
 _BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
@@ -68,8 +69,13 @@ class _Counting:
         return [
             (self._named[i].name, self._score(i, signs), signs)
             for i, signs in self._signs.items()
-            if i in self._sought and signs.places and not self._is_no_name(self._named[i])
+            if i in self._sought and signs.places and self._may_be(i)
         ]
+
+    def _may_be(self, i: int) -> bool:
+        """Whether somebody has a name, and is not clearly called as whoever stands in the relation is not."""
+        is_other = self._wanted and self._wanted * self._he(i) <= -_IS_OTHER
+        return not is_other and not self._is_no_name(self._named[i])
 
     def _score(self, i: int, signs: Signs) -> float:
         called = self._wanted and self._wanted * self._he(i)

@@ -108,6 +108,28 @@ def test_nobody_is_related_to_themselves(qa: BookQA) -> None:
     assert "Orla Pell" not in {one.text for one in told.candidates}
 
 
+@pytest.fixture(scope="module")
+def aunts(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
+    """Edmund, who is called he, stands by "her aunt" oftener than Dilly, and by "his wife" alone."""
+    scenes = (
+        *SCENES,
+        "Orla went to her aunt, and Edmund Pell went to her aunt, too. Her aunt let Edmund in. ",
+        "Edmund sat, for he was tired. Edmund sang as he could. Edmund slept, and he dreamt. ",
+        "Edmund woke, for he was cold. Edmund rose, and he ate. ",
+        "Orla and her aunt, Dilly Osk, sang. Bram told his wife of Edmund. ",
+    )
+    return BookQA(store_of(scenes, tmp_path_factory.mktemp("aunts")))
+
+
+def test_who_is_clearly_called_he_is_nobodys_aunt(aunts: BookQA) -> None:
+    told = answer(aunts, "Who is Orla's aunt?")
+    assert counted(told)
+    assert told.text == "Dilly Osk"
+    assert "Edmund Pell" not in {one.text for one in told.candidates}
+    wife = answer(aunts, "Who is Bram's wife?")
+    assert not counted(wife) or "Edmund Pell" not in {one.text for one in wife.candidates}
+
+
 def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
     limit = STORY.index("Edmund’s daughter")
     asked = answer(qa, "Who is Orla's father?", before=limit)
