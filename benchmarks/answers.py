@@ -94,16 +94,16 @@ def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, 
             path = out / f"{size}-{one.name}.json"
             if not path.exists():
                 console.print(f"{datetime.now():%H:%M:%S} {size} {one.name}")
-                path.write_text(_ask(one.arguments(data), size), encoding="utf-8")
+                path.write_text(_ask(one.arguments(data), size, out), encoding="utf-8")
             found[size][one.name] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
-def _ask(arguments: Sequence[str], size: str) -> str:
+def _ask(arguments: Sequence[str], size: str, folder: Path) -> str:
+    """What the command prints; its runs are left in ``folder``: another commit could not go on with them."""
     command = [sys.executable, "-c", "from service.cli import main; main()", *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "STORYQA_SIZE": size}
-    )
+    around = {**os.environ, "STORYQA_SIZE": size}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=around)
     if done.returncode:
         raise RuntimeError(f"storyqa {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
     return done.stdout

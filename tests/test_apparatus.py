@@ -101,12 +101,22 @@ def plain(text: str, everything: bool = False) -> Book:
 @pytest.mark.parametrize(
     "behind", ["", "LIST OF CHARACTERS\n\nWILM ORR, a miller\n\n\n", "PREFACE\n\nOf gulls.\n\n\n"]
 )
-def test_of_a_plain_text_the_list_of_contents_is_not_searched(behind: str) -> None:
+def test_of_a_plain_text_title_page_and_contents_are_not_searched(behind: str) -> None:
     book = plain(LISTED + behind + TOLD)
     aside = [book.text[one.start : one.end].strip() for one in book.left_out]
-    assert aside == ["CONTENTS\n\n  I. The Weir\n  II. The Mill\n  III. Wilm Orr Speaks"]
+    assert aside == ["THE GULL\n\n\n\n  CONTENTS\n\n  I. The Weir\n  II. The Mill\n  III. Wilm Orr Speaks"]
     assert [one.title for one in book.chapters][-1] == "CHAPTER III: Wilm Orr Speaks"
     assert plain(LISTED + behind + TOLD, everything=True).left_out == ()
+
+
+def test_what_is_told_before_a_list_of_contents_is_searched() -> None:
+    wide = f"{PROSE}\n{PROSE}"
+    told = plain(f"A note on gulls.\n\n{wide}\n\n{LISTED}{TOLD}")
+    [aside] = told.left_out
+    assert told.text[aside.start : aside.end].strip().startswith("CONTENTS")
+    preface = plain(f"PREFACE\n\nOf gulls.\n\n\n{LISTED}{TOLD}")
+    [aside] = preface.left_out
+    assert "Of gulls" not in preface.text[aside.start : aside.end]
 
 
 @pytest.mark.parametrize(

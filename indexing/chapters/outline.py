@@ -12,7 +12,7 @@ from indexing.book import Chapter
 from indexing.chapters.divisions import bare_numerals, divisions
 from indexing.chapters.front_matter import named_headings, scene_headings
 from indexing.chapters.headings import ACT, CHAPTER, FRONT, NOTES, PART, SHOT, STORY, TITLE, Heading, in_order
-from indexing.chapters.titles import ContentsList, find_contents, lines_in_capitals, listed_titles
+from indexing.chapters.titles import ContentsList, find_contents, has_prose, lines_in_capitals, listed_titles
 
 _LONGEST_ENTRY = 12  # words between two lines of a list of contents
 _FEWEST_ENTRIES = 2
@@ -45,7 +45,9 @@ def find_chapters(text: str) -> tuple[Chapter, ...]:
 def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
     """Where a text's list of contents stands, up to its first chapter, or to the list of who is in it.
 
-    None where it has none, where no chapter follows, or where it is longer than such lists are.
+    With the title page before it, if that is all there is: alone it would be a passage of a few words, which
+    fits whoever the title names. None where it has none, where no chapter follows, or where it is longer than
+    such lists are.
     """
     contents = find_contents(text)
     if contents is None:
@@ -59,7 +61,14 @@ def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | N
     listed = text[contents.start : end].rstrip()
     lines = [line for line in listed.splitlines() if line.strip()]
     is_list = len(lines) > _FEWEST_ENTRIES and len(listed) <= max(_LONG_LIST, _LONGEST_SHARE * len(text))
-    return (contents.start, contents.start + len(listed)) if is_list else None
+    if not is_list:
+        return None
+    is_title_page = (
+        contents.start <= _LONG_LIST
+        and not any(one.start < contents.start for one in chapters)
+        and not has_prose(text, 0, contents.start)
+    )
+    return (0 if is_title_page else contents.start), contents.start + len(listed)
 
 
 def nested(text: str, headings: list[Heading]) -> tuple[Chapter, ...]:

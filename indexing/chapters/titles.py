@@ -50,6 +50,11 @@ def find_contents(text: str) -> ContentsList | None:
     return ContentsList(head.start(), end, tuple(entries))
 
 
+def has_prose(text: str, start: int, end: int) -> bool:
+    """Whether two lines of a part of the text are as long as those of prose, and no entries of a list."""
+    return _PROSE.search(text, start, end) is not None
+
+
 def listed_titles(text: str, contents: ContentsList, known: list[Heading]) -> list[Heading]:
     """Lines that stand alone and are, word for word and in the same order, lines of the list of contents.
 
