@@ -63,7 +63,7 @@ bench-gpu: $(VENV)/.installed-dev
 	STORYQA_SIZE=small $(VENV)/bin/python -m benchmarks.gpu $(if $(DATA),--data $(DATA))
 
 answers: $(VENV)/.installed-dev
-	$(VENV)/bin/python -m benchmarks.answers --data $(DATA)
+	$(VENV)/bin/python -m benchmarks.answers $(if $(DATA),--data $(DATA))
 
 openapi: $(VENV)/.installed-dev
 	$(VENV)/bin/python tests/openapi_copy.py

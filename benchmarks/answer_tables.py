@@ -101,9 +101,10 @@ def _books(found: Found) -> list[list[str]]:
 
 
 def _mctest(found: Found) -> list[list[str]]:
-    rows = [["reader", "models", "accuracy", "one (139)", "multiple (181)"]]
+    asked = {kind: found["small"]["mctest"]["by_kind"][kind]["questions"] for kind in ("one", "multiple")}
+    rows = [["reader", "models", "accuracy", *(f"{kind} ({count})" for kind, count in asked.items())]]
     for name, size, one in _by_size(found, ["mctest", "mctest-span", "mctest-overlap"]):
-        kinds = (one["by_kind"][kind] for kind in ("one", "multiple"))
+        kinds = (one["by_kind"][kind] for kind in asked)
         accuracies = [_with(each["accuracy"], each["intervals"]["accuracy"]) for each in (one, *kinds)]
         rows.append([f"`{one['reader']}`", "–" if name == "mctest-overlap" else size, *accuracies])
     return rows
@@ -136,15 +137,10 @@ def _confidence(found: Found) -> list[list[str]]:
 
 def _natural(found: Found) -> list[list[str]]:
     verdicts = ("right", "partly", "wrong", "declined")
-    rows = [
-        [
-            "half",
-            "models",
-            *(f"{one} of 60" for one in verdicts),
-            "shown as `answer`, wrong",
-            "said to have none of 15",
-        ]
-    ]
+    of_all = found["small"]["figure"]
+    answerable, others = (of_all[which]["questions"] for which in ("answerable", "not_answerable"))
+    told = (f"{verdict} of {answerable}" for verdict in verdicts)
+    rows = [["half", "models", *told, "shown as `answer`, wrong", f"said to have none of {others}"]]
     for name, size, one in _by_size(found, ["figure", "choose"]):
         counts = [str(one["answerable"][verdict]) for verdict in verdicts]
         sure = one["under_answer"]

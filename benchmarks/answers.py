@@ -29,8 +29,9 @@ from encoders.device import processor_flags
 
 ROOT = Path(__file__).parent.parent
 SIZES = ("small", "large")
-_ONE_BOOK = "fairytaleqa --data {data}/fairytaleqa --split {split} --setting collection --no-mrr"
-_HALF_B = "narrativeqa --data {data}/narrativeqa --split valid --setting {setting} --half B --no-mrr"
+_ONE_BOOK = "fairytaleqa --data {data}/fairytaleqa --setting collection --no-mrr --split"
+_HALF_B = "narrativeqa --data {data}/narrativeqa --split valid --half B --no-mrr --setting"
+_MCTEST = "mctest --data {data}/mctest/MCTest --split dev --set both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +48,24 @@ class Measurement:
 
 
 def _held_out(retriever: str, size: str) -> Measurement:
-    asked = _ONE_BOOK.replace("{split}", "train")
-    return Measurement(retriever, f"{asked} --held-out --retriever {retriever} --reader overlap", (size,))
+    asked = f"{_ONE_BOOK} train --held-out --retriever {retriever} --reader overlap"
+    return Measurement(retriever, asked, (size,))
 
 
 MEASUREMENTS = (
     Measurement("sections", "fairytaleqa --data {data}/fairytaleqa --split val --setting sections --no-mrr"),
-    Measurement("summaries", _HALF_B.replace("{setting}", "summaries")),
+    Measurement("summaries", f"{_HALF_B} summaries"),
     Measurement("squad", "squad --data {data}/squad/dev-v1.1.json.xz --limit 4000"),
     Measurement("domains", "domains"),
-    Measurement("one-book", _ONE_BOOK.replace("{split}", "val")),
-    Measurement("stories", _HALF_B.replace("{setting}", "stories")),
+    Measurement("one-book", f"{_ONE_BOOK} val"),
+    Measurement("stories", f"{_HALF_B} stories"),
     _held_out("dense", "small"),
     _held_out("hybrid", "small"),
     _held_out("rerank", "small"),
     _held_out("rerank-large", "large"),
-    Measurement("mctest", "mctest --data {data}/mctest/MCTest --split dev --set both"),
-    Measurement(
-        "mctest-span", "mctest --data {data}/mctest/MCTest --split dev --set both --reader span", ("small",)
-    ),
-    Measurement(
-        "mctest-overlap",
-        "mctest --data {data}/mctest/MCTest --split dev --set both --reader overlap",
-        ("small",),
-    ),
+    Measurement("mctest", _MCTEST),
+    Measurement("mctest-span", f"{_MCTEST} --reader span", ("small",)),
+    Measurement("mctest-overlap", f"{_MCTEST} --reader overlap", ("small",)),
     Measurement("figure", "natural --data {data}/narrativeqa --half figure"),
     Measurement("choose", "natural --data {data}/narrativeqa --half choose"),
     Measurement(
