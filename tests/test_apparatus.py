@@ -109,6 +109,43 @@ def test_of_a_plain_text_title_page_and_contents_are_not_searched(behind: str) -
     assert plain(LISTED + behind + TOLD, everything=True).left_out == ()
 
 
+@pytest.mark.parametrize(
+    ("page", "behind"),
+    [
+        ("THE GULL\n\nBy Wilma Orr", ""),
+        ('THE GULL\n\nBy Wilma Orr\n\nAuthor of "The Weir"\n\nLONDON 1907', ""),
+        ("THE GULL, BY WILMA ORR.\n\n\nTo my sister", ""),
+        ("The Gull\nby Wilma Orr", f"{PROSE}\n{PROSE}\n\n"),  # signed, and more follows before the chapters
+        ("THE GULL\n\nby\n\nWilma Orr", "PREFACE\n\nOf gulls.\n\n"),
+        ("THE GULL\n\nA PLAY", "PERSONS OF THE PLAY\n\nWILM ORR, a miller\n\n"),
+    ],
+)
+def test_a_title_page_is_not_searched_and_what_follows_it_is(page: str, behind: str) -> None:
+    book = plain(f"{page}\n\n\n{behind}{TOLD}")
+    [aside] = book.left_out
+    assert book.text[aside.start : aside.end] == page
+    assert plain(f"{page}\n\n\n{behind}{TOLD}", everything=True).left_out == ()
+
+
+def test_of_a_text_without_chapters_what_stands_down_to_its_author_is_not_searched() -> None:
+    book = plain(f"The Gull\n\nBy Wilma Orr\n\n\n{PROSE}")
+    assert [book.text[one.start : one.end] for one in book.left_out] == ["The Gull\n\nBy Wilma Orr"]
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "The miller was struck\nby Wilm Orr.\n\n",
+        f"{PROSE}\n{PROSE}\nby Wilm Orr\n\n",
+        f"{'Nobody had seen the gull since the spring tide, and nobody missed it much. ' * 3}\n\n{TOLD}",
+        "word " * 200 + "\n\n\n" + TOLD,
+        "\n".join(["a short line of a poem that goes on"] * 40) + "\n\n\n" + TOLD,
+    ],
+)
+def test_a_text_that_begins_with_what_it_tells_is_searched_from_there(begin: str) -> None:
+    assert plain(f"{begin}{PROSE}").left_out == ()
+
+
 def test_what_is_told_before_a_list_of_contents_is_searched() -> None:
     wide = f"{PROSE}\n{PROSE}"
     told = plain(f"A note on gulls.\n\n{wide}\n\n{LISTED}{TOLD}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -12,15 +12,9 @@ from indexing.book import Chapter
 from indexing.chapters.divisions import bare_numerals, divisions
 from indexing.chapters.front_matter import named_headings, scene_headings
 from indexing.chapters.headings import ACT, CHAPTER, FRONT, NOTES, PART, SHOT, STORY, TITLE, Heading, in_order
-from indexing.chapters.titles import ContentsList, find_contents, has_prose, lines_in_capitals, listed_titles
+from indexing.chapters.titles import ContentsList, find_contents, lines_in_capitals, listed_titles
 
 _LONGEST_ENTRY = 12  # words between two lines of a list of contents
-_FEWEST_ENTRIES = 2
-_LONG_LIST = 5000  # characters of a list of contents, which may be more of a long book
-_LONGEST_SHARE = 0.02
-_PERSONS = re.compile(
-    r"^[^\S\n]*_?(?:list of )?(?:the )?(?:(?:principal )?characters|dramatis person|persons)\b", re.M | re.I
-)
 _LONGEST_LEAD = 60  # words (an epigraph, a place and a time) that a part may have before its first chapter
 
 
@@ -40,35 +34,6 @@ def find_chapters(text: str) -> tuple[Chapter, ...]:
     if sum(heading.level >= ACT and heading.kind != FRONT for heading in headings) < 2:
         headings = _without_repeats(in_order(headings + lines_in_capitals(text)))
     return nested(text, headings)
-
-
-def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
-    """Where a text's list of contents stands, up to its first chapter, or to the list of who is in it.
-
-    With the title page before it, if that is all there is: alone it would be a passage of a few words, which
-    fits whoever the title names. None where it has none, where no chapter follows, or where it is longer than
-    such lists are.
-    """
-    contents = find_contents(text)
-    if contents is None:
-        return None
-    behind = next((one.start for one in chapters if one.start > contents.start), None)
-    if behind is None:
-        return None
-    end = min(behind, contents.end)
-    persons = _PERSONS.search(text, contents.start, end)
-    end = persons.start() if persons else end
-    listed = text[contents.start : end].rstrip()
-    lines = [line for line in listed.splitlines() if line.strip()]
-    is_list = len(lines) > _FEWEST_ENTRIES and len(listed) <= max(_LONG_LIST, _LONGEST_SHARE * len(text))
-    if not is_list:
-        return None
-    is_title_page = (
-        contents.start <= _LONG_LIST
-        and not any(one.start < contents.start for one in chapters)
-        and not has_prose(text, 0, contents.start)
-    )
-    return (0 if is_title_page else contents.start), contents.start + len(listed)
 
 
 def nested(text: str, headings: list[Heading]) -> tuple[Chapter, ...]:

@@ -39,6 +39,7 @@ _BY_NAME = re.compile(
     re.M,
 )
 _FIRST_PAGE = 1500  # characters
+_RUNNING = re.compile(r"\b[^\W\d_A-Z]{4}")  # no word of a title that has capitals where titles have them
 _BESIDE_THE_TITLE = ("[", "Transcriber", "TRANSCRIBER", "Note:", "+--")
 _LONGEST_TITLE = 100
 
@@ -103,6 +104,17 @@ def author_on_title_page(text: str) -> str | None:
     """The author on the first page of a book: the name of the first line ``by NAME``."""
     by = _BY_NAME.search(text[:_FIRST_PAGE])
     return " ".join(by[1].split()).strip("_ ") or None if by else None
+
+
+def signed(text: str) -> int | None:
+    """Where the line ends with which a text's first page says who wrote it; None where no such line stands
+    by itself, below a blank line or a title in capitals."""
+    by = _BY_NAME.search(text[:_FIRST_PAGE])
+    if by is None:
+        return None
+    above = text[: by.start()].rstrip(" \t")
+    apart = not above or above.endswith("\n\n") or not _RUNNING.search(above)
+    return len(text[: by.end()].rstrip()) if apart else None
 
 
 def _skip_space(text: str, at: int, end: int) -> int:

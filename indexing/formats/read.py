@@ -12,7 +12,8 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 
 from indexing.book import Book, LeftOut, Page
-from indexing.chapters.outline import contents_span, find_chapters
+from indexing.chapters.first_pages import unsearched
+from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
 from indexing.formats.apparatus import is_apparatus, left_out, sections
@@ -62,10 +63,8 @@ def read_book(
         )
     if media is Media.TEXT:
         chapters = find_chapters(body)
-        listed = contents_span(body, chapters)
-        document = replace(
-            document, left_out=(LeftOut(start + listed[0], start + listed[1]),) if listed else ()
-        )
+        aside = unsearched(body, chapters, gutenberg.signed(body))
+        document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in aside))
     else:
         marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
         chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
