@@ -26,9 +26,10 @@ from rich.console import Console
 from benchmarks import answer_tables
 from benchmarks.machine import commit, machine
 from encoders.device import processor_flags
+from encoders.sizes import LARGE, STORY
 
 ROOT = Path(__file__).parent.parent
-SIZES = ("small", "large")
+SIZES = ("small", LARGE)
 _ONE_BOOK = "fairytaleqa --data {data}/fairytaleqa --setting collection --no-mrr --split"
 _HALF_B = "narrativeqa --data {data}/narrativeqa --split valid --half B --no-mrr --setting"
 _MCTEST = "mctest --data {data}/mctest/MCTest --split dev --set both"
@@ -36,20 +37,21 @@ _MCTEST = "mctest --data {data}/mctest/MCTest --split dev --set both"
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What ``storyqa evaluate`` is asked, by which models."""
+    """What ``storyqa evaluate`` is asked, by which models, about books indexed by which encoder."""
 
     name: str
     asked: str
     sizes: tuple[str, ...] = SIZES
+    encoder: str = STORY
 
     def arguments(self, data: Path) -> list[str]:
         """The command's words behind ``storyqa``."""
         return ["evaluate", *(word.replace("{data}", str(data)) for word in self.asked.split()), "--json"]
 
 
-def _held_out(retriever: str, size: str) -> Measurement:
+def _held_out(size: str, retriever: str, encoder: str) -> Measurement:
     asked = f"{_ONE_BOOK} train --held-out --retriever {retriever} --reader overlap"
-    return Measurement(retriever, asked, (size,))
+    return Measurement(answer_tables.searched(retriever, encoder), asked, (size,), encoder)
 
 
 MEASUREMENTS = (
@@ -59,10 +61,8 @@ MEASUREMENTS = (
     Measurement("domains", "domains"),
     Measurement("one-book", f"{_ONE_BOOK} val"),
     Measurement("stories", f"{_HALF_B} stories"),
-    _held_out("dense", "small"),
-    _held_out("hybrid", "small"),
-    _held_out("rerank", "small"),
-    _held_out("rerank-large", "large"),
+    Measurement(answer_tables.searched("one-book", LARGE), f"{_ONE_BOOK} val", (LARGE,), LARGE),
+    *(_held_out(*row) for row in answer_tables.SEARCHES),
     Measurement("mctest", _MCTEST),
     Measurement("mctest-span", f"{_MCTEST} --reader span", ("small",)),
     Measurement("mctest-overlap", f"{_MCTEST} --reader overlap", ("small",)),
@@ -89,15 +89,16 @@ def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, 
             path = out / f"{size}-{one.name}.json"
             if not path.exists():
                 console.print(f"{datetime.now():%H:%M:%S} {size} {one.name}")
-                path.write_text(_ask(one.arguments(data), size, out), encoding="utf-8")
+                path.write_text(_ask(one, size, data, out), encoding="utf-8")
             found[size][one.name] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
-def _ask(arguments: Sequence[str], size: str, folder: Path) -> str:
+def _ask(one: Measurement, size: str, data: Path, folder: Path) -> str:
     """What the command prints; its runs are left in ``folder``: another commit could not go on with them."""
+    arguments = one.arguments(data)
     command = [sys.executable, "-c", "from service.cli import main; main()", *arguments]
-    around = {**os.environ, "STORYQA_SIZE": size}
+    around = {**os.environ, "STORYQA_SIZE": size, "STORYQA_ENCODER": one.encoder}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=around)
     if done.returncode:
         raise RuntimeError(f"storyqa {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")

@@ -5,7 +5,8 @@
 The stories that training holds out are one book, indexed as any book is. Gold are the passages that overlap
 the sections a question was written on. Prints recall@1, recall@5 and MRR for weights of the dense scores
 from 0 (BM25 alone) to 1, then for the reranker by candidates and by the weight of their first scores.
-``retrieval.hybrid.DENSE_WEIGHT``, ``retrieval.rerank.CANDIDATES`` and ``FIRST_WEIGHT`` were chosen so.
+``retrieval.hybrid.DENSE_WEIGHT``, with ``STORYQA_ENCODER=large`` its ``DENSE_WEIGHT_LARGE``, and
+``retrieval.rerank.CANDIDATES`` and ``FIRST_WEIGHT`` were chosen so.
 """
 
 from __future__ import annotations

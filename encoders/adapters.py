@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DOWN, UP = ".lora_A", ".lora_B"
 CHANGE, STEP = ".change", ".step"
+ENCODER = "encoder."  # what the names of an encoder's layers begin with
 STEPS = 127  # to each side
 MATRIX = 2  # dimensions
 SMALLEST = 1e-12  # of what a row that has not changed is divided by
@@ -54,7 +55,9 @@ def load_weights(path: Path, framework: str = TORCH, known: Mapping[str, Backbon
         choices = ", ".join(f"{one.name} {one.sha256}" for one in known.values())
         raise ModelError(f"{path} was trained on the backbone {named}, none of {choices}; train it again")
     if any(name.endswith(CHANGE) for name in tensors):
-        tensors = _changed(tensors, base_tensors(backbone) if framework == TORCH else base_arrays(backbone))
+        of_base = any(name.endswith(CHANGE) and not _adapts(name.removesuffix(CHANGE)) for name in tensors)
+        arrays = base_tensors if framework == TORCH else base_arrays
+        tensors = _changed(tensors, arrays(backbone) if of_base else {})
     return Weights(backbone, tensors, metadata.get("rest"))
 
 
@@ -62,31 +65,43 @@ def packed(tensors: Mapping[str, torch.Tensor], base: Mapping[str, torch.Tensor]
     """The tensors as they are kept in a file, half as large or less; ``load_weights`` undoes it.
 
     Of a matrix of ``base`` what has been added to it: ``NAME.change``, (outputs, inputs) in 8 bits, in
-    steps of each row's own, ``NAME.step``, (outputs, 1) in fp32. What training adds is a tenth of what was
-    there, so its rounding is less than a thousandth of the matrix. All else is kept in fp16.
+    steps of each row's own, ``NAME.step``, (outputs, 1) in fp32. So are both matrices of an adapter of an
+    encoder, with a step for each of its ranks. What training adds is a tenth of what was there, so its
+    rounding is about a thousandth of the matrix. All else is kept in fp16.
     """
     kept = {}
     for name, tensor in tensors.items():
         tensor = tensor.detach().float().cpu()
-        if tensor.ndim == MATRIX and name in base and base[name].shape == tensor.shape:
-            change = tensor - base[name]
-            step = change.abs().amax(1, keepdim=True).clamp_min(SMALLEST) / STEPS
-            kept[name + CHANGE], kept[name + STEP] = (change / step).round().char(), step
+        if _adapts(name):
+            change, over = tensor, 1 if name.endswith(DOWN) else 0
+        elif tensor.ndim == MATRIX and name in base and base[name].shape == tensor.shape:
+            change, over = tensor - base[name], 1
         else:
             kept[name] = tensor.half().contiguous()
+            continue
+        step = change.abs().amax(over, keepdim=True).clamp_min(SMALLEST) / STEPS
+        kept[name + CHANGE], kept[name + STEP] = (change / step).round().char().contiguous(), step
     return kept
 
 
+def _adapts(name: str) -> bool:
+    """Whether a tensor of this name is one of the two of an encoder's adapter.
+
+    Language models write on from what they have written: their adapters stay in fp16.
+    """
+    return name.startswith(ENCODER) and name.endswith((DOWN, UP))
+
+
 def _changed(tensors: Mapping[str, T], base: Mapping[str, T]) -> dict[str, T]:
-    """The tensors of a file, changes of matrices added to those of ``base``."""
+    """The tensors of a file, changes of matrices added to those of ``base``, adapters as they are."""
     found: dict[str, Any] = {}
     for name, tensor in tensors.items():
         if name.endswith(CHANGE):
             matrix = name.removesuffix(CHANGE)
             step: Any = tensors.get(matrix + STEP)
-            if step is None or matrix not in base:
+            if step is None or not (matrix in base or _adapts(matrix)):
                 raise ModelError(f"{name} changes no parameter of the backbone; train the model again")
-            found[matrix] = base[matrix] + fp32(tensor) * step
+            found[matrix] = base.get(matrix, 0.0) + fp32(tensor) * step
         elif not name.endswith(STEP):
             found[name] = tensor
     return found

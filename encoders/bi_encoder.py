@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.activation_ranges import load_ranges
 from encoders.adapters import file_hash, load_weights
-from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
+from encoders.backbone import MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO, TORCH, Layers, Runtime, pick_runtime, run_backbone
-from encoders.sizes import LARGE, weights_folder
+from encoders.sizes import LARGE, STORY, weights_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-STORY = "story"  # the backbone trained to find where stories answer questions
-PLAIN = {MINILM.name: MINILM.name, LARGE: MPNET.name}  # backbones that read passages as they are
-NAMES = (STORY, *PLAIN)
+TRAINED = {STORY: None, LARGE: LARGE}  # to find where stories answer questions, by the size of their weights
+PLAIN = {one.name: one for one in (MINILM, MPNET)}  # backbones that read passages as they are
+NAMES = (*TRAINED, *PLAIN)
 WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
 # Why so: ``encoders.cross_encoder``.
@@ -165,16 +165,16 @@ def _trained(name: str, path: Path) -> TransformerEncoder:
 def load_encoder(name: str = STORY) -> Encoder:
     """The encoder of that name, loaded once per process.
 
-    ``story``, the shipped one; ``minilm`` and ``large``, the backbones as their publishers trained them; the
-    folder of a run of ``storyqa train dense``; or the folder of a Hugging Face encoder. Raises ModelError
-    where the folder is missing or holds no encoder.
+    ``story`` and ``large``, the shipped ones; ``minilm`` and ``mpnet``, their backbones as their publishers
+    trained them; the folder of a run of ``storyqa train dense``; or the folder of a Hugging Face encoder.
+    Raises ModelError where the folder is missing or holds no encoder.
     """
     if name in PLAIN:
-        base, runtime = BACKBONES[PLAIN[name]], pick_runtime().given(None)
+        base, runtime = PLAIN[name], pick_runtime().given(None)
         model = run_backbone(base, {}, runtime)
         return TransformerEncoder(name, base.sha256, model, runtime, load_tokenizer(base), LONGEST)
-    if name == STORY:
-        return _trained(name, weights_folder("encoders.weights", None) / WEIGHTS)
+    if name in TRAINED:
+        return _trained(name, weights_folder("encoders.weights", TRAINED[name]) / WEIGHTS)
     folder = Path(name)
     if not folder.is_dir():
         raise ModelError(

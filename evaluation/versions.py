@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from encoders.adapters import file_hash
+from encoders.bi_encoder import TRAINED, load_encoder
 from encoders.bi_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.cross_encoder import WEIGHTS as CROSS_ENCODER_WEIGHTS
-from encoders.sizes import weights_folder
+from encoders.sizes import default_encoder, weights_folder
 from retrieval import retriever_class
 from retrieval.rerank import RerankRetriever
 
@@ -35,7 +36,8 @@ def code_version() -> str:
 
 def encoder_version() -> str:
     """Of the vectors that an index is built with, as benchmarks build it."""
-    return _weights(ENCODER_WEIGHTS)
+    name = default_encoder()
+    return _weights(ENCODER_WEIGHTS, TRAINED[name]) if name in TRAINED else load_encoder(name).hash[:12]
 
 
 def retriever_version(name: str) -> str | None:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from encoders.sizes import default_encoder
 from indexing.book import Book, Chapter, LeftOut, Page
 from indexing.errors import IndexMismatch
 from text.errors import StoryQAError
@@ -34,7 +35,7 @@ class BuildSettings:
 
     words: int = 200
     overlap: int = 0
-    encoder: str = "story"
+    encoder: str = field(default_factory=default_encoder)
 
     def __post_init__(self) -> None:
         if self.words < 1:

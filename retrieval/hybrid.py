@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from encoders.sizes import LARGE
 from indexing.index import BookIndex
 from retrieval.hits import Hit, Retriever, best_hits
 
@@ -12,7 +13,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DENSE_WEIGHT = 0.6
+DENSE_WEIGHT, DENSE_WEIGHT_LARGE = 0.6, 0.7
+
+
+def dense_weight(encoder: str) -> float:
+    """How much the vectors of the encoder of that name count beside words."""
+    return DENSE_WEIGHT_LARGE if encoder == LARGE else DENSE_WEIGHT
 
 
 class DenseRetriever(Retriever):
@@ -41,17 +47,17 @@ class DenseRetriever(Retriever):
 
 
 class HybridRetriever(Retriever):
-    """(1 - w) z(BM25) + w z(dense), with w = ``DENSE_WEIGHT``.
+    """(1 - w) z(BM25) + w z(dense), with w = ``dense_weight`` of the index's encoder.
 
     z subtracts the mean over the passages that may be read and divides by the standard deviation,
     so that one question's two kinds of scores can be added.
     """
 
-    def __init__(self, index: BookIndex, dense_weight: float = DENSE_WEIGHT) -> None:
+    def __init__(self, index: BookIndex, weight: float | None = None) -> None:
         """Raises as ``DenseRetriever`` does."""
         self._index = index
         self._dense = DenseRetriever(index)
-        self._weight = dense_weight
+        self._weight = dense_weight(index.manifest.settings.encoder) if weight is None else weight
 
     def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
         """See ``Retriever.first``."""

@@ -13,7 +13,7 @@ from encoders.cross_encoder import load_crossencoder
 from encoders.sizes import LARGE
 from indexing.errors import IndexMismatch
 from retrieval.hits import BookHit, Hit, Readable, Retriever
-from retrieval.hybrid import DENSE_WEIGHT
+from retrieval.hybrid import dense_weight
 from retrieval.rerank import RerankRetriever
 from text.words import words
 
@@ -100,21 +100,24 @@ class BookPart:
 
 
 class BooksRetriever(Retriever):
-    """(1 - w) z(BM25) + w z(dense) over all passages of all parts, w being ``dense_weight``.
+    """(1 - w) z(BM25) + w z(dense) over all passages of all parts, w being ``weight``.
 
     BM25 with the idf log(1 + (N - n + 1/2) / (n + 1/2)), which is never negative, N and n counted over all
     parts, and passages' lengths beside the mean of their own books. Ties go to the earlier part. ``before``
     is each book's own and not given here.
     """
 
-    def __init__(self, parts: Sequence[Part], dense_weight: float) -> None:
-        if dense_weight and len({part.encoder_hash for part in parts}) > 1:
+    def __init__(self, parts: Sequence[Part], weight: float | None = None) -> None:
+        """``weight`` is by default ``dense_weight`` of their encoder; raises IndexMismatch for several."""
+        if weight != 0 and len({part.encoder_hash for part in parts}) > 1:
             raise IndexMismatch(
                 "these books were indexed with different encoders, and cannot be searched together by "
                 "meaning; index them again, or name the retriever bm25"
             )
         self._parts = [part for part in parts if part.passages]
-        self._weight = dense_weight
+        if weight is None:
+            weight = dense_weight(self._parts[0].encoder().name) if self._parts else 0.0
+        self._weight = weight
 
     def first(self, questions: Sequence[str], k: int, before: int | None) -> list[list[Hit]]:
         """See ``Retriever.first``."""
@@ -220,14 +223,14 @@ def dense(parts: Sequence[Part]) -> Retriever:
 
 def hybrid(parts: Sequence[Part]) -> Retriever:
     """By both."""
-    return BooksRetriever(parts, DENSE_WEIGHT)
+    return BooksRetriever(parts)
 
 
 def rerank(parts: Sequence[Part]) -> Retriever:
     """By both, and the best of them read beside the question."""
-    return BooksReranker(BooksRetriever(parts, DENSE_WEIGHT))
+    return BooksReranker(BooksRetriever(parts))
 
 
 def rerank_large(parts: Sequence[Part]) -> Retriever:
     """The same with the large cross-encoder."""
-    return BooksReranker(BooksRetriever(parts, DENSE_WEIGHT), LARGE)
+    return BooksReranker(BooksRetriever(parts), LARGE)

@@ -18,7 +18,8 @@ from training.export import save_weights
 
 MATRIX = "encoder.layer.1.attention.self.query.weight"
 BIAS = "encoder.layer.1.attention.self.query.bias"
-ADAPTER = "encoder.layer.2.output.dense.lora_A"
+DOWN, UP = (f"encoder.layer.2.output.dense.lora_{end}" for end in "AB")
+LANGUAGE = "model.layers.0.mlp.down_proj.lora_A"
 HEAD = "head.weight"
 
 
@@ -32,7 +33,9 @@ def trained() -> dict[str, torch.Tensor]:
     return {
         MATRIX: matrix,
         BIAS: base[BIAS] + 0.01,
-        ADAPTER: torch.randn(4, 1_536),
+        DOWN: torch.tensor([[1.0], [0.5], [0.02], [0.0]]) * torch.randn(4, 1_536),
+        UP: torch.tensor([0.01, 0.3, 2.0, 0.0]) * torch.randn(384, 4),
+        LANGUAGE: torch.randn(4, 30),
         HEAD: torch.randn(3, 384),
     }
 
@@ -53,8 +56,20 @@ def test_a_matrix_is_read_as_it_was_trained_but_for_half_a_step_and_all_else_in_
     step = (trained[MATRIX] - base).abs().amax(1, keepdim=True) / STEPS
     assert ((read[MATRIX] - trained[MATRIX]).abs() <= 0.51 * step + 1e-8).all()
     assert torch.equal(read[MATRIX][3], base[3])
-    for name in (BIAS, ADAPTER, HEAD):
+    for name in (BIAS, LANGUAGE, HEAD):
         assert torch.equal(read[name], trained[name].half())
+
+
+@pytest.mark.parametrize(("name", "over"), [(DOWN, 1), (UP, 0)])
+def test_each_rank_of_an_adapter_has_steps_of_its_own(
+    trained: dict[str, torch.Tensor], path: Path, name: str, over: int
+) -> None:
+    step = trained[name].abs().amax(over, keepdim=True) / STEPS
+    assert step.numel() == 4
+    assert ((load_weights(path).tensors[name] - trained[name]).abs() <= 0.51 * step + 1e-8).all()
+    product = trained[UP] @ trained[DOWN]
+    read = load_weights(path).tensors
+    assert (read[UP] @ read[DOWN] - product).norm() < 0.02 * product.norm()
 
 
 def test_the_file_takes_a_byte_for_each_weight_of_a_matrix_and_knows_its_run(
@@ -63,7 +78,10 @@ def test_the_file_takes_a_byte_for_each_weight_of_a_matrix_and_knows_its_run(
     kept = load_file(path)
     assert kept[MATRIX + CHANGE].dtype == torch.int8
     assert kept[MATRIX + CHANGE].shape == trained[MATRIX].shape
-    assert path.stat().st_size < trained[MATRIX].numel() + 4 * 384 + 2 * (384 + 4 * 1_536 + 3 * 384) + 2_000
+    assert (
+        path.stat().st_size
+        < trained[MATRIX].numel() + 4 * 384 + 2 * (384 + 3 * 384) + 4 * (1_536 + 384) + 3_000
+    )
     with safe_open(path, "pt") as file:
         assert json.loads(file.metadata()["settings"]) == {"seed": 5}
 

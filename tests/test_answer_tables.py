@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.answer_tables import DOCUMENT, marks, tables, write
+from benchmarks.answer_tables import DOCUMENT, SEARCHES, marks, searched, tables, write
 from benchmarks.answers import MEASUREMENTS, SIZES, Measurement, measure
 from service.cli import run
 
@@ -76,7 +76,7 @@ def noticed() -> dict[str, object]:
 SAID = {
     "sections": rated(kinds=("explicit", "implicit")),
     "domains": rated(kinds=("news", "letters")),
-    "one-book": rated(found=0.5),
+    **{name: rated(found=0.5) for name in ("one-book", "one-book by large")},
     "figure": counted(),
     "choose": counted(),
     "unanswerable": noticed(),
@@ -84,7 +84,7 @@ SAID = {
         name: rated(kinds=("one", "multiple"), accuracy=True)
         for name in ("mctest", "mctest-span", "mctest-overlap")
     },
-    **{name: rated(found=0.875) for name in ("dense", "hybrid", "rerank", "rerank-large")},
+    **{searched(name, encoder): rated(found=0.875) for _, name, encoder in SEARCHES},
 }
 
 
@@ -103,7 +103,7 @@ def test_what_was_measured_is_not_measured_again_and_each_table_has_a_row_of_it(
     assert "| FairytaleQA val, sections | large | 1,200 | .250 [.000, .500] | .250 |" in made["reading"]
     assert "| NarrativeQA valid half B, full stories | small |" in made["books"]
     assert made["books"].endswith("| – | – | – |")  # of full stories nobody says what is right
-    assert "| `rerank-large` | .875 [.000, 1.000] |" in made["retrieval"]
+    assert "| `rerank-large` | `large` | .875 [.000, 1.000] |" in made["retrieval"]
     assert "| `figure` | small | 31 | 2 | 1 | 26 | 3, 1 | 31 |" in made["natural"]
     assert "| with a name replaced | large | 400 | .000 | .062 | .938 | – |" in made["unanswerable"]
     for name, table in made.items():

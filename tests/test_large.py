@@ -273,9 +273,9 @@ def test_an_encoder_beside_the_large_backbone_learns_where_questions_are_answere
     assert (vectors * trained).sum(1).min() > 0.98  # its maps may be in 8-bit integers
 
 
-def test_the_encoder_large_is_the_backbone_as_published(large: Backbone, tmp_path: Path) -> None:
+def test_the_encoder_mpnet_is_the_backbone_as_published(large: Backbone, tmp_path: Path) -> None:
     load_encoder.cache_clear()
-    encoder = load_encoder("large")
+    encoder = load_encoder("mpnet")
     assert encoder.hash == large.sha256
     vectors = encoder.encode([folktales.GOOSE[0], QUESTION])
     assert vectors.shape == (2, large.width)

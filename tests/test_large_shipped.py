@@ -14,8 +14,13 @@ from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import load_crossencoder
 from evaluation.metrics.overlap import rouge_l
 from evaluation.sample import sample_questions, sample_story
+from indexing.build import BuildSettings, build_book
+from indexing.formats.read import read_book
+from indexing.sources.locate import find
+from indexing.store import IndexStore
 from readers import open_reader
 from readers.reading import Reading
+from retrieval import open_retriever
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.large
@@ -58,6 +63,28 @@ def test_the_readers_say_which_weights_they_have() -> None:
         assert reader.version.split("+")[0] == encoder.version
         [[answer, *_]] = reader.read([Reading("Who hid the lamp?", ("Maud hid the lamp in a hollow oak.",))])
         assert "maud" in answer.text.lower()
+
+
+def test_an_index_can_have_the_vectors_of_the_large_encoder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STORYQA_ENCODER", "large")
+    store = IndexStore(tmp_path)
+    [source] = find(str(sample_story()))
+    book = read_book(source)
+    manifest = build_book(book, BuildSettings(), store).manifest
+    assert manifest is not None
+    assert manifest.settings.encoder == "large"
+    assert manifest.encoder_hash == load_encoder("large").hash
+    assert manifest.width == load_crossencoder("large").base.width
+    monkeypatch.delenv("STORYQA_ENCODER")
+    assert manifest.repair().endswith("--encoder large --force")
+    index = store.open(book.id)
+    for question in SHOWN:
+        [hits] = open_retriever("hybrid", index).search([question.question], 3)
+        found = [" ".join(index.text(hit.passage.start, hit.passage.end).split()) for hit in hits]
+        assert question.evidence is not None
+        assert any(question.evidence in text for text in found)
 
 
 def test_the_encoder_finds_what_fits() -> None:

@@ -18,6 +18,8 @@ import pytest
 from novels import novel
 
 from encoders.bi_encoder import load_encoder
+from encoders.errors import ModelError
+from evaluation.versions import encoder_version
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch, UnknownBook
@@ -183,6 +185,22 @@ def test_the_repair_names_the_settings_of_the_build(settings: BuildSettings, tmp
     assert manifest is not None
     wanted = f"--id novel --words 50 --overlap 10 --encoder {settings.encoder} --force"
     assert manifest.repair() == f"""storyqa index 'my books/it'"'"'s.txt' {wanted}"""
+
+
+def test_the_encoder_of_new_indexes_is_the_one_that_the_environment_names(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("STORYQA_ENCODER", raising=False)
+    assert BuildSettings().encoder == "story"
+    monkeypatch.setenv("STORYQA_ENCODER", os.path.relpath(tiny_bert))
+    manifest = build_book(NOVEL, BuildSettings(), IndexStore(tmp_path)).manifest
+    assert manifest is not None
+    assert manifest.settings.encoder == str(tiny_bert.resolve())
+    assert manifest.encoder_hash == load_encoder(str(tiny_bert.resolve())).hash
+    assert encoder_version() == manifest.encoder_hash[:12]
+    monkeypatch.setenv("STORYQA_ENCODER", "nowhere")
+    with pytest.raises(ModelError, match=r"unknown encoder .*nowhere"):
+        build_book(NOVEL, BuildSettings(), IndexStore(tmp_path))
 
 
 def test_an_unknown_book_is_answered_with_near_names(store: IndexStore) -> None:

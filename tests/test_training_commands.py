@@ -65,7 +65,7 @@ PROPERTY = (
 RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
-        "backbone",
+        *("backbone", "teacher"),
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     "write": (

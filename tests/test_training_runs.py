@@ -25,7 +25,7 @@ from training.export import load_start
 from training.objectives import bi_encoder, cross_encoder
 from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
 from training.objectives.averaging import average, mean_adapter
-from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask, contrastive_loss
+from training.objectives.bi_encoder import BiEncoderSettings, BiEncoderTask, contrastive_loss, taught_loss
 from training.objectives.bidaf import BidafObjective, BidafSettings
 from training.objectives.cross_encoder import CrossEncoderTask
 from training.objectives.cross_encoder_losses import relevance_loss, span_loss
@@ -91,6 +91,14 @@ def test_the_contrastive_loss_is_the_one_counted_by_hand() -> None:
     weights = (similarity / 0.1).exp()
     loss = contrastive_loss(similarity, torch.tensor([[True, True, False]]), 0.1)
     assert loss.item() == pytest.approx(-torch.log(weights[0, :2].sum() / weights.sum()).item(), rel=1e-5)
+
+
+def test_the_taught_loss_is_the_divergence_counted_by_hand() -> None:
+    found, wanted = (torch.tensor(rows) for rows in ([[0.2, 0.1], [0.0, 0.3]], [[0.1, 0.1], [0.2, 0.1]]))
+    student, teacher = ((one / 0.1).softmax(1) for one in (found, wanted))
+    divergence = (teacher * (teacher / student).log()).sum(1).mean()
+    assert taught_loss(found, wanted, 0.1).item() == pytest.approx(divergence.item(), rel=1e-5)
+    assert taught_loss(wanted, wanted, 0.1).item() == pytest.approx(0, abs=1e-6)
 
 
 def _tasks(corpus: Corpus) -> dict[str, Any]:
@@ -234,6 +242,26 @@ def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_pat
     vectors = load_encoder(str(tmp_path)).encode([batch.questions[0], *batch.windows])
     found = int((vectors[1:] @ vectors[0]).argmax())
     assert found in batch.right[0]
+
+
+@pytest.mark.training
+def test_an_encoder_learns_what_another_finds_alike(corpus: Corpus, tmp_path: Path) -> None:
+    settings = BiEncoderSettings(rank=8, passes=20, articles=0, rate=2e-3)
+    alone = Trainer(BiEncoderTask(settings, corpus), tmp_path / "teacher")
+    alone.train(validations=0)
+    bi_encoder.export(alone, "storyqa train dense")
+    teacher = load_encoder(str(alone.out))
+    task = BiEncoderTask(replace(settings, seed=3, teacher=teacher.hash), corpus, teacher)
+    batch = next(iter(task.batches(0)))
+    own = BiEncoderTask(settings, corpus, load_encoder("minilm")).losses(batch)
+    before = task.losses(batch)
+    # As it begins it is the backbone, from which only what 8 bits round parts it.
+    assert own["taught"].item() < 0.1 * before["taught"].item()
+    trainer = Trainer(task, tmp_path / "student")
+    trainer.train(validations=0)
+    assert task.losses(batch)["taught"].item() < 0.5 * before["taught"].item()
+    bi_encoder.export(trainer, "storyqa train dense --teacher DIR")
+    assert f'"teacher": "{teacher.hash}"' in (trainer.out / "dense.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.training

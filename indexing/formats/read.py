@@ -63,8 +63,8 @@ def read_book(
         )
     if media is Media.TEXT:
         chapters = find_chapters(body)
-        aside = unsearched(body, chapters, gutenberg.signed(body))
-        document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in aside))
+        spans = unsearched(body, chapters, gutenberg.signed(body))
+        document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in spans))
     else:
         marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
         chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))

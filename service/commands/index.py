@@ -77,13 +77,15 @@ def index(
     words: Annotated[int, typer.Option("--words", help="Words per passage.")] = 200,
     overlap: Annotated[int, typer.Option("--overlap", help="Words that neighbouring passages share.")] = 0,
     encoder: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--encoder",
             metavar="NAME",
-            help="story, minilm, or a folder: a run of `storyqa train dense`, or a Hugging Face encoder.",
+            help="story, large, minilm, mpnet, or a folder: a run of `storyqa train dense`, or a Hugging "
+            "Face encoder; by default STORYQA_ENCODER, else story.",
+            show_default=False,
         ),
-    ] = "story",
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -114,7 +116,7 @@ def index(
             from service.settings import load_settings
 
             settings = load_settings(store)
-            build_settings = BuildSettings(words=words, overlap=overlap, encoder=encoder)
+            build_settings = BuildSettings(words, overlap, *([encoder] if encoder else []))
             if manifest is None:
                 _refuse_without_list(shard, ray)
                 tasks, ignored = _tasks(paths or [], book_id, title, everything, settings)

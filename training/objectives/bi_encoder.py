@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 import typer
+from torch.nn import functional
 
 from encoders.adapters import Weights
 from encoders.backbone import BACKBONES, MINILM, Backbone, load_tokenizer
 from encoders.batches import batches
-from encoders.bi_encoder import LONGEST, WEIGHTS, mean_pool
+from encoders.bi_encoder import LONGEST, WEIGHTS, Encoder, load_encoder, mean_pool
 from encoders.device import pick_device
 from training.adaptation import TrainableBackbone
 from training.contrastive_batches import (
@@ -37,6 +38,14 @@ from training.trainer import ADAMW, Trainer, autocast
 from training.validation import retrieval_scores
 
 ENCODED = 8192  # tokens in one pass of the encoder
+Teach = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="An encoder that is learnt from besides: large, or the folder of a run of train dense.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,7 @@ class BiEncoderSettings:
         Literal["minilm", "mpnet"] | None,
         typer.Option(help="What is trained: the small backbone or the large one.", show_default=MINILM.name),
     ] = None  # the small one, as in runs that are older than the choice
+    teacher: str | None = None  # the ``hash`` of the encoder that is learnt from, if one is
 
 
 def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -74,14 +84,27 @@ def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature:
     return (scaled.logsumexp(1) - marginal).mean()
 
 
+def taught_loss(similarity: torch.Tensor, taught: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Mean over questions of KL(teacher || student), both softmax(similarity / temperature) over windows.
+
+    Both similarities have shape (questions, windows) (Hinton et al. 2015, in a batch's softmax).
+    """
+    found = torch.log_softmax(similarity.float() / temperature, 1)
+    wanted = torch.log_softmax(taught.float() / temperature, 1)
+    return functional.kl_div(found, wanted, reduction="batchmean", log_target=True)
+
+
 class BiEncoderTask:
     """Fine-tunes the encoder on a corpus (a ``training.trainer.Task``)."""
 
     chosen_by: Sequence[str] = ()
     optimisation = ADAMW
 
-    def __init__(self, settings: BiEncoderSettings, corpus: Corpus) -> None:
+    def __init__(self, settings: BiEncoderSettings, corpus: Corpus, teacher: Encoder | None = None) -> None:
+        """``teacher`` is an encoder that is learnt from, beside what answers."""
         self._settings = settings
+        self._teacher = teacher
+        self._taught: dict[str, np.ndarray] = {}  # the teacher's vectors: each text is in several batches
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
         self.device = pick_device()
@@ -134,7 +157,22 @@ class BiEncoderTask:
         right = torch.zeros(similarity.shape, dtype=torch.bool, device=self.device)
         for row, windows in enumerate(batch.right):
             right[row, list(windows)] = True
-        return {"contrastive": contrastive_loss(similarity, right, self._settings.temperature)}
+        temperature = self._settings.temperature
+        found = {"contrastive": contrastive_loss(similarity, right, temperature)}
+        if self._teacher is not None:
+            asking, holding = (self._told(texts) for texts in (batch.questions, batch.windows))
+            found["taught"] = taught_loss(similarity, asking @ holding.T, temperature)
+        return found
+
+    def _told(self, texts: Sequence[str]) -> torch.Tensor:
+        """The teacher's vectors of the texts, in order."""
+        assert self._teacher is not None
+        new = [text for text in dict.fromkeys(texts) if text not in self._taught]
+        # Its encoder reads in the numbers in which it answers, whatever the student learns in.
+        with torch.autocast(self.device.type, enabled=False):
+            self._taught.update(zip(new, self._teacher.encode(new).astype(np.float16), strict=True))
+        vectors = np.stack([self._taught[text] for text in texts])
+        return torch.from_numpy(vectors).to(self.device).float()
 
     def _encode(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit vectors of shape (texts, width), in order."""
@@ -172,9 +210,11 @@ class BiEncoderTask:
         return self.backbone.tensors()
 
 
-def train(run: Invocation, settings: BiEncoderSettings) -> Trained:
+def train(run: Invocation, settings: BiEncoderSettings, *, teacher: Teach = None) -> Trained:
     """See ``storyqa train dense``."""
-    return export(run.train(BiEncoderTask(settings, run.corpus())), run.command)
+    encoder = None if teacher is None else load_encoder(teacher)
+    settings = replace(settings, teacher=encoder.hash if encoder else None)
+    return export(run.train(BiEncoderTask(settings, run.corpus(), encoder)), run.command)
 
 
 def export(trainer: Trainer[BiEncoderTask], command: str) -> Trained:
