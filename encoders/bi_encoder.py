@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.activation_ranges import load_ranges
 from encoders.adapters import file_hash, load_weights
-from encoders.backbone import MINILM, MPNET, load_tokenizer
+from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO, TORCH, Layers, Runtime, pick_runtime, run_backbone
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TRAINED = {STORY: None, LARGE: LARGE}  # to find where stories answer questions, by the size of their weights
-PLAIN = {one.name: one for one in (MINILM, MPNET)}  # backbones that read passages as they are
+PLAIN = (MINILM.name, MPNET.name)  # backbones that read passages as they are
 NAMES = (*TRAINED, *PLAIN)
 WEIGHTS = "dense.safetensors"
 LONGEST = 256  # tokens; what all-MiniLM-L6-v2 was trained to read
@@ -170,7 +170,7 @@ def load_encoder(name: str = STORY) -> Encoder:
     Raises ModelError where the folder is missing or holds no encoder.
     """
     if name in PLAIN:
-        base, runtime = PLAIN[name], pick_runtime().given(None)
+        base, runtime = BACKBONES[name], pick_runtime().given(None)
         model = run_backbone(base, {}, runtime)
         return TransformerEncoder(name, base.sha256, model, runtime, load_tokenizer(base), LONGEST)
     if name in TRAINED:
