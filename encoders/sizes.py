@@ -41,7 +41,7 @@ def prefers_large() -> bool:
 
 def default_encoder() -> str:
     """The encoder of a new index where none is named, its name or its folder: what ``STORYQA_ENCODER`` says,
-    else ``STORY``, whatever the size of the readers: ``LARGE`` finds more, and indexes in some four times the time."""
+    else ``STORY``, whatever the size of the readers: ``LARGE`` finds more, in some four times the time."""
     return os.environ.get(ENCODER_VARIABLE) or STORY
 
 
