@@ -22,7 +22,7 @@ help:
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
 	@echo "make bench-gpu  measure what a card does with the encoder, where there is one"
-	@echo "make answers  measure the answers of the shipped models on the data sets in DATA, an hour and a quarter"
+	@echo "make answers  measure the answers of the shipped models on the data sets in DATA, some hour and a half"
 	@echo "make openapi  store the OpenAPI anew, unless that breaks clients"
 	@echo "make docs     build the documentation as a site, in build/site, and the manual page in build/man"
 	@echo "make docs-pictures  take the pictures of the page anew, in chromium"

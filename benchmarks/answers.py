@@ -3,7 +3,7 @@
     python -m benchmarks.answers --data DIR [--out FOLDER] [--sizes small]
 
 DIR holds ``fairytaleqa``, ``narrativeqa``, ``squad`` and ``mctest``, each in its publisher's layout. Two
-cores with AMX take an hour and a quarter, an hour of it for the large models. What ``storyqa evaluate``
+cores with AMX take some hour and a half, most of it for the large models. What ``storyqa evaluate``
 says is kept in a folder named after the commit, so that a run that was stopped goes on; where both sizes are
 there, the tables are written into the document.
 """

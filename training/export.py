@@ -10,7 +10,7 @@ from typing import Any
 
 from safetensors.torch import save_file
 
-from encoders.adapters import DOWN, UP, Weights, file_hash, load_weights, packed
+from encoders.adapters import DOWN, ENCODER, UP, Weights, file_hash, load_weights, packed
 from encoders.backbone import Backbone, base_tensors
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
@@ -110,7 +110,7 @@ def save_weights(weights: Weights, path: Path, settings: Mapping[str, object]) -
     if weights.rest is not None:
         info["rest"] = weights.rest
     # What stands beside a backbone can be kept without having it; changes of its own parameters cannot.
-    whole = any(n.startswith("encoder.") and not n.endswith((DOWN, UP)) for n in weights.tensors)
+    whole = any(n.startswith(ENCODER) and not n.endswith((DOWN, UP)) for n in weights.tensors)
     base = base_tensors(weights.backbone) if whole else {}
     save_file(packed(weights.tensors, base), path, metadata=info)
     return path

@@ -25,21 +25,25 @@ def unsearched(text: str, chapters: Sequence[Chapter], signed: int | None) -> tu
     ``signed`` is where the line ends that says who wrote it, None where none does.
     """
     listed = contents_span(text, chapters)
-    title = title_page_end(text[: listed[0]] if listed else text, chapters, signed)
-    if not title:
-        return (listed,) if listed else ()
-    if listed is None:
-        return ((0, title),)
-    return ((0, title), listed) if text[title : listed[0]].strip() else ((0, listed[1]),)
+    title = title_page_end(text, chapters, signed, listed[0] if listed else None)
+    if listed and title and not text[title : listed[0]].strip():
+        return ((0, listed[1]),)
+    return tuple(span for span in ((0, title), listed) if span and span[1])
 
 
-def title_page_end(text: str, chapters: Sequence[Chapter], signed: int | None) -> int:
+def title_page_end(text: str, chapters: Sequence[Chapter], signed: int | None, contents: int | None) -> int:
     """Where the title page ends that a text begins with, 0 where it has none.
 
-    It reaches up to the first chapter if nothing that is longer stands between, else down to who wrote the
-    text. Searched, it would be a passage of few words, that fits whoever the title names.
+    It reaches up to the list of contents, which begins at ``contents`` if there is one, or to the first
+    chapter, if nothing that is longer stands between, else down to who wrote the text. Searched, it would be
+    a passage of few words, that fits whoever the title names.
     """
     first = next((one.start for one in chapters), None)
+    if contents is not None:
+        begins = first is None or first >= contents
+        if contents <= _LONG_LIST and begins and not has_prose(text, 0, contents):
+            return contents
+        text = text[:contents]
     for end in (first, signed):
         if end is None or end > len(text):
             continue
@@ -57,9 +61,7 @@ def _has_prose(page: str) -> bool:
 def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
     """Where a text's list of contents stands, up to its first chapter, or to the list of who is in it.
 
-    With the title page before it, if that is all there is: alone it would be a passage of a few words, which
-    fits whoever the title names. None where it has none, where no chapter follows, or where it is longer than
-    such lists are.
+    None where it has none, where no chapter follows, or where it is longer than such lists are.
     """
     contents = find_contents(text)
     if contents is None:
@@ -73,11 +75,4 @@ def contents_span(text: str, chapters: Sequence[Chapter]) -> tuple[int, int] | N
     listed = text[contents.start : end].rstrip()
     lines = [line for line in listed.splitlines() if line.strip()]
     is_list = len(lines) > _FEWEST_ENTRIES and len(listed) <= max(_LONG_LIST, _LONGEST_SHARE * len(text))
-    if not is_list:
-        return None
-    is_title_page = (
-        contents.start <= _LONG_LIST
-        and not any(one.start < contents.start for one in chapters)
-        and not has_prose(text, 0, contents.start)
-    )
-    return (0 if is_title_page else contents.start), contents.start + len(listed)
+    return (contents.start, contents.start + len(listed)) if is_list else None

@@ -111,12 +111,13 @@ def index(
     bad = Report(report)
     try:
         with ProgressBars("looking for books") as bars, ExitStack() as resources:
+            from encoders.sizes import default_encoder
             from indexing.build import BuildSettings
             from indexing.build_many import build_many
             from service.settings import load_settings
 
             settings = load_settings(store)
-            build_settings = BuildSettings(words, overlap, *([encoder] if encoder else []))
+            build_settings = BuildSettings(words, overlap, encoder or default_encoder())
             if manifest is None:
                 _refuse_without_list(shard, ray)
                 tasks, ignored = _tasks(paths or [], book_id, title, everything, settings)
