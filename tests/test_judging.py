@@ -31,9 +31,10 @@ from readers.default.answer_selector import (
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from retrieval.rerank import RerankRetriever
-from training.corpora.corpus import Corpus
+from training.corpora.corpus import Corpus, LabelledQuestion
 from training.corpora.loading import load_corpus
 from training.corpora.narrativeqa import STORIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.objectives.answer_selector import (
     found_reading,
@@ -304,6 +305,23 @@ def test_questions_about_articles_are_read_with_their_paragraph(
         assert {signals.passages for signals in one.signals} == {1}
         assert {signals.words_read for signals in one.signals} <= paragraphs
     assert score_candidates(reader, Corpus(articles, ()), lambda *_: None) == []  # no story is held out
+
+
+def test_questions_about_novels_are_read_with_what_is_found_in_theirs(
+    reader: AutoReader, corpus: Corpus
+) -> None:
+    tale = max((*corpus.train, *corpus.held_out), key=lambda one: len(one.text))
+    asked = replace(tale.questions[0], exact=True)
+    unanswered = LabelledQuestion("Who sang at the wedding of the comet?", (), (), exact=True)
+    novel = replace(tale, kind=NOVELS, questions=(asked, unanswered))
+    scored = score_candidates(reader, Corpus((), (novel,)), lambda *_: None)
+    assert {(one.where, one.question) for one in scored} == {
+        (NOVELS, asked.text),
+        (NOVELS, unanswered.text),
+    }
+    worth = {one.question: max(one.worth) for one in scored}
+    assert worth[asked.text] > 0
+    assert worth[unanswered.text] == 0
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"judge": {"worth": {}}}'])

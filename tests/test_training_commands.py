@@ -28,6 +28,7 @@ READING = (
         "summaries",
         "stories",
         "articles",
+        "novels",
         "mctest",
         "clozes",
         "elsewhere",
@@ -65,11 +66,11 @@ PROPERTY = (
 RECORDED = {
     "dense": (
         *("seed", "rank", "rate", "passes", "articles", "book_passes", "mined", "temperature", "chunk"),
-        *("backbone", "teacher"),
+        *("backbone", "teacher", "novels", "start"),
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     "write": (
-        *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "mctest", "clozes"),
+        *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "novels", "mctest", "clozes"),
         *("elsewhere", "renamed", "rate", "rank", "batch_tokens", "longest", "examples", "compiled", "start"),
         "chunk",
     ),

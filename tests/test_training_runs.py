@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from encoders.adapters import DOWN, UP, Weights, load_weights, overlay
-from encoders.backbone import MINILM, base_tensors
+from encoders.backbone import MINILM, MPNET, base_tensors
 from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
@@ -21,7 +21,7 @@ from readers.reading import Reading
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
-from training.export import load_start
+from training.export import load_start, require_backbone
 from training.objectives import bi_encoder, cross_encoder
 from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
 from training.objectives.averaging import average, mean_adapter
@@ -262,6 +262,24 @@ def test_an_encoder_learns_what_another_finds_alike(corpus: Corpus, tmp_path: Pa
     assert task.losses(batch)["taught"].item() < 0.5 * before["taught"].item()
     bi_encoder.export(trainer, "storyqa train dense --teacher DIR")
     assert f'"teacher": "{teacher.hash}"' in (trainer.out / "dense.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.training
+def test_an_encoder_goes_on_from_another(corpus: Corpus, tmp_path: Path) -> None:
+    settings = BiEncoderSettings(rank=8, passes=20, articles=0, rate=2e-3)
+    first = Trainer(BiEncoderTask(settings, corpus), tmp_path)
+    first.train(validations=0)
+    bi_encoder.export(first, "storyqa train dense")
+    batch = next(iter(first.task.batches(0)))
+    learnt = first.task.losses(batch)["contrastive"].item()
+    anew = BiEncoderTask(settings, corpus).losses(batch)["contrastive"].item()
+    start = load_weights(tmp_path / "dense.safetensors")
+    begun = BiEncoderTask(settings, corpus, start=start).losses(batch)["contrastive"].item()
+    assert abs(begun - learnt) < 0.1 * abs(anew - learnt)  # but for what 8 bits round
+    with pytest.raises(ModelError, match="which this run does not train"):
+        BiEncoderTask(replace(settings, rank=4), corpus, start=start)
+    with pytest.raises(ModelError, match="wanted some beside mpnet"):
+        require_backbone(start, MPNET)
 
 
 @pytest.mark.training

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evaluation.benchmarks.benchmark import Place
 from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.distant_supervision import distant_gold
 from training.span_targets import Target, target_spans
@@ -74,6 +76,10 @@ def sample_example(
         right = document.answering(question)
         others = [n for n in range(len(document.passages)) if n not in right] if sampling.distractors else []
         return _of_passages(document, question, right, others, sampling)
+    if document.kind == NOVELS:
+        right = document.answering(question)
+        others = _hard_negatives(document, question, right, rng)[:2] if sampling.distractors else []
+        return _of_passages(document, question, right[:1], others, sampling) if right or others else None
     right = distant_gold(document, question)
     others = _hard_negatives(document, question, right, rng)[:2] if sampling.distractors else []
     return _of_passages(document, question, right, others, sampling) if right else None
@@ -103,13 +109,18 @@ def _of_passages(
 ) -> Example | None:
     chosen = sorted({*right, *others})
     places = [n for n, number in enumerate(chosen) if number in right]
-    exact = []
-    if question.exact:
-        for n in places:
-            start, end = document.passages[chosen[n]]
-            inside = [(s, e) for s, e in question.gold if start <= s and e <= end]
-            exact += [Target(n, s - start, e - start, 1.0) for s, e in inside]
+    exact = exact_targets(question, [document.passages[number] for number in chosen], places)
     return example_of(question, [document.texts[number] for number in chosen], places, sampling, exact)
+
+
+def exact_targets(question: LabelledQuestion, shown: Sequence[Place], right: Sequence[int]) -> list[Target]:
+    """The answers that the data set marks in what is ``shown``, at the positions ``right``."""
+    found: list[Target] = []
+    for n in right if question.exact else ():
+        start, end = shown[n]
+        inside = [(s, e) for s, e in question.gold if start <= s and e <= end]
+        found += [Target(n, s - start, e - start, 1.0) for s, e in inside]
+    return found
 
 
 def example_of(

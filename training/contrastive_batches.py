@@ -13,7 +13,8 @@ from evaluation.benchmarks.benchmark import Place
 from indexing.manifest import WINDOW_STEP, WINDOW_WORDS
 from indexing.passages import split
 from text.spans import overlaps
-from training.corpora.corpus import Document, sparse_index
+from training.corpora.corpus import Document, LabelledQuestion, sparse_index
+from training.corpora.novels import NOVELS
 from training.distant_supervision import distant_gold
 
 PARAGRAPHS = 16  # of one article in a batch
@@ -88,15 +89,19 @@ def batch_of_article(document: Document, rng: random.Random) -> ContrastiveBatch
 
 
 def batch_of_book(document: Document, rng: random.Random) -> ContrastiveBatch:
-    """Questions about a book, passages that hold their answers, and those that BM25 takes for them."""
+    """Questions about a book, passages that hold their answers, and those that BM25 takes for them.
+
+    Where it is marked what answers, as of a novel, the windows of it are right; else all of a passage.
+    """
     sampled = rng.sample(document.questions, min(QUESTIONS_OF_A_BOOK, len(document.questions)))
     right_passages: list[list[int]] = []
-    questions = []
+    questions: list[LabelledQuestion] = []
     numbers: set[int] = set()
     for question in sampled:
-        gold = distant_gold(document, question)
+        marked = document.kind == NOVELS
+        gold = document.answering(question) if marked else distant_gold(document, question)
         if gold:
-            questions.append(question.text)
+            questions.append(question)
             right_passages.append(gold)
             mistaken = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:6].tolist()
             numbers.update(gold)
@@ -104,14 +109,22 @@ def batch_of_book(document: Document, rng: random.Random) -> ContrastiveBatch:
     # The opening is where editors and title pages stand: never an answer, always among the negatives.
     numbers.update(rng.sample(range(min(4, len(document.passages))), 1))
     windows: list[str] = []
-    of_passage: dict[int, list[int]] = defaultdict(list)
+    of_passage: dict[int, list[tuple[int, Place]]] = defaultdict(list)
     for number in sorted(numbers):
-        text = document.texts[number]
+        text, (start, _) = document.texts[number], document.passages[number]
         for piece in split(text, WINDOW_WORDS, WINDOW_WORDS - WINDOW_STEP):
-            of_passage[number].append(len(windows))
+            of_passage[number].append((len(windows), (start + piece.start, start + piece.end)))
             windows.append(text[piece.start : piece.end])
-    right = tuple(tuple(w for number in gold for w in of_passage[number]) for gold in right_passages)
-    return ContrastiveBatch(tuple(questions), tuple(windows), right)
+    right = tuple(
+        tuple(
+            window
+            for number in gold
+            for window, place in of_passage[number]
+            if not question.exact or overlaps(place, question.gold)
+        )
+        for question, gold in zip(questions, right_passages, strict=True)
+    )
+    return ContrastiveBatch(tuple(question.text for question in questions), tuple(windows), right)
 
 
 def pair_documents(

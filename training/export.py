@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from encoders.adapters import DOWN, ENCODER, UP, Weights, file_hash, load_weights, packed
 from encoders.backbone import Backbone, base_tensors
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
+from encoders.errors import ModelError
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from training.corpora.loading import SOURCES
 from training.corpora.squad import ARTICLES
@@ -103,6 +104,14 @@ def load_start(folder: Path | None) -> StartingWeights:
     )
 
 
+def require_backbone(start: Weights, base: Backbone) -> None:
+    """Raises ModelError where the weights to start from stand beside another backbone."""
+    if start.backbone != base:
+        raise ModelError(
+            f"the weights to start from stand beside {start.backbone.name}; wanted some beside {base.name}"
+        )
+
+
 def save_weights(weights: Weights, path: Path, settings: Mapping[str, object]) -> Path:
     """Write parameters that stand beside the backbone's, ``packed``, and the settings of their run."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +134,7 @@ def write_card(weights: Path, backbone: Backbone, what: str, made: Provenance) -
 Parameters that are not in the file are those of the backbone `{backbone.name}` (SHA-256 `{backbone.sha256}`).
 
 - **Data**, of which the settings say how much was seen, without the stories held out for choosing (a tenth
-  of FairytaleQA's, a fifth of NarrativeQA's):
+  of FairytaleQA's, a fifth of NarrativeQA's, a sixth of the novels):
 {made.data_lines()}
 - **Trained on half A of NarrativeQA valid** (document ids that begin with 0 to 7) where it is listed
   above: scores on that half are not clean. Nothing named val, dev or test was used, nor half B.

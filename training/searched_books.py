@@ -17,17 +17,18 @@ from indexing.store import IndexStore
 from retrieval.hybrid import HybridRetriever
 from retrieval.rerank import CANDIDATES
 from text.spans import overlaps
-from training.context_sampling import Example, Sampling, example_of
+from training.context_sampling import Example, Sampling, exact_targets, example_of
 from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES
+from training.corpora.novels import NOVELS
 from training.distant_supervision import distant_gold
 
 TALES = "fairy-tales"  # the id of the book that all of them make, as in one that is long
 BETWEEN = "\n\n"
 SHOWN = 5  # passages of an example
 RIGHT = 2  # of them at most, that answer
-WITHOUT_SHARE = 0.1  # of the questions about fairy tales are shown without what answers them
+WITHOUT_SHARE = 0.1  # of the questions about fairy tales and novels are shown without what answers them
 
 Tell = Callable[[str, int, int], None]
 
@@ -64,13 +65,13 @@ class _Found:
 class SearchedBooks:
     """Shows questions beside what answering finds for them: the hardest negatives are what it mistakes.
 
-    Of fairy tales and full stories. Candidates are the reranker's, by BM25 and the shipped bi-encoder: hard
-    negatives of the retriever at work (Xiong et al. 2021, section 3).
+    Of fairy tales, full stories and novels. Candidates are the reranker's, by BM25 and the shipped
+    bi-encoder: hard negatives of the retriever at work (Xiong et al. 2021, section 3).
     """
 
     def __init__(self, documents: Sequence[Document], tell: Tell) -> None:
         """Builds the books' indexes and searches them; ``tell(step, done, of)`` is told how far that is."""
-        searched = [one for one in documents if one.kind in (FAIRYTALES, STORIES)]
+        searched = [one for one in documents if one.kind in (FAIRYTALES, STORIES, NOVELS)]
         by_book = _by_book(searched)
         books = books_to_search(searched)
         self._texts = {book.id: book.text for book in books}
@@ -91,10 +92,11 @@ class SearchedBooks:
         hits = retriever.search([question.text for question in document.questions], CANDIDATES)
         for question, found in zip(document.questions, hits, strict=True):
             gold = question.gold
-            if document.kind == STORIES:
-                gold = tuple(document.passages[number] for number in distant_gold(document, question))
-            if not gold:
-                continue
+            if document.kind != FAIRYTALES:
+                told = distant_gold if document.kind == STORIES else Document.answering
+                gold = tuple(document.passages[number] for number in told(document, question))
+            if not gold and document.kind != NOVELS:
+                continue  # nobody knows; of a novel, that it does not answer
             gold = tuple((start + first, start + last) for first, last in gold)
             places = [(hit.passage.start, hit.passage.end) for hit in found]
             # What was not found is learnt all the same.
@@ -110,11 +112,12 @@ class SearchedBooks:
         if found is None:
             return None
         right, others = found.right, found.others
-        if document.kind == FAIRYTALES and len(others) >= SHOWN and rng.random() < WITHOUT_SHARE:
+        if document.kind != STORIES and len(others) >= SHOWN and rng.random() < WITHOUT_SHARE:
             right = ()  # not so where right is only what is likely to be
         shown = sorted([*right, *rng.sample(others, min(len(others), SHOWN - len(right)))])
         text = self._texts[book_of(document)]
         texts = [text[start:end] for start, end in shown]
         if not right:
             return Example(question.text, tuple(texts), (), (), question.answers)
-        return example_of(question, texts, [shown.index(place) for place in right], sampling)
+        places = [shown.index(place) for place in right]
+        return example_of(question, texts, places, sampling, exact_targets(question, shown, places))

@@ -74,6 +74,14 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         splits=("own",),
     ),
     BenchmarkSpec(
+        "novels",
+        "evaluation.benchmarks.novels:load",
+        "Whole novels, and natural questions about them of our own, with the places that answer them.",
+        settings=("books",),
+        splits=("own",),
+        searched=True,
+    ),
+    BenchmarkSpec(
         "mctest",
         "evaluation.benchmarks.mctest:load",
         "MCTest: a short story for children is given, and one of four choices is right.",

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 FAIRYTALEQA_SHARE = 0.1
 NARRATIVEQA_SHARE = 0.2
+NOVELS_SHARE = 0.15
 HELD_OUT = "held out"  # the part of a split that these stories are
 HELD_OUT_HELP = "Only the stories that training holds out: to choose by, not to report."
 HELD_OUT_NOTE = "held-out stories of the training data: for choosing, not for reporting"

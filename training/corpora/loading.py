@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, held_out
+from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, NOVELS_SHARE, held_out
 from training.corpora import (
     cloze,
     cloze_documents,
     fairytaleqa,
     mctest,
     narrativeqa,
+    novels,
     squad,
     wikireading,
 )
 from training.corpora.corpus import Corpus, Document, NoTrainingData
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
+from training.corpora.novels import NOVELS
 
 TRAIN_SHARE = 0.05  # of the documents of NarrativeQA's training split are held out
 # What each kind of document is, and its licence.
@@ -26,6 +28,7 @@ SOURCES = {
     **squad.SOURCES,
     **narrativeqa.SOURCES,
     **mctest.SOURCES,
+    **novels.SOURCES,
     **cloze.SOURCES,
     **cloze_documents.SOURCES,
     **wikireading.SOURCES,
@@ -33,9 +36,9 @@ SOURCES = {
 
 
 def load_corpus(folders: Sequence[Path]) -> Corpus:
-    """FairytaleQA, SQuAD v1.1 and MCTest train, and half A of NarrativeQA valid, whichever the folders hold.
+    """FairytaleQA, SQuAD v1.1, MCTest train, half A of NarrativeQA valid, novels: what the folders hold.
 
-    A folder is recognised by what it holds. Stories of FairytaleQA and of half A are held out
+    A folder is recognised by what it holds. Stories of FairytaleQA and of half A, and novels, are held out
     (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder that holds none of
     them, and the loaders' ``DataError`` for files in another layout.
     """
@@ -43,10 +46,18 @@ def load_corpus(folders: Sequence[Path]) -> Corpus:
     for folder in folders:
         if narrativeqa.is_in(folder):
             documents += narrativeqa.load_half_a(folder) + narrativeqa.load_excerpt(folder)
+        elif novels.is_in(folder):
+            documents += novels.load(folder)
         else:
             documents += _load_other(folder)
     return _hold_out(
-        documents, {FAIRYTALES: FAIRYTALEQA_SHARE, SUMMARIES: NARRATIVEQA_SHARE, STORIES: NARRATIVEQA_SHARE}
+        documents,
+        {
+            FAIRYTALES: FAIRYTALEQA_SHARE,
+            SUMMARIES: NARRATIVEQA_SHARE,
+            STORIES: NARRATIVEQA_SHARE,
+            NOVELS: NOVELS_SHARE,
+        },
     )
 
 
@@ -84,8 +95,9 @@ def _load_other(folder: Path) -> list[Document]:
     raise NoTrainingData(
         f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
         "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz), "
-        "MCTest (mc160.train.tsv or mc500.train.tsv and their .ans) or "
-        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv)"
+        "MCTest (mc160.train.tsv or mc500.train.tsv and their .ans), "
+        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv) or "
+        "novels that there are questions about (<Gutenberg id>.txt, or NarrativeQA's <document id>.content)"
     )
 
 

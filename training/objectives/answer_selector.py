@@ -26,6 +26,7 @@ from terminal.progress import ProgressBars
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.invocation import Invocation
 from training.searched_books import Tell, book_of, books_to_search
@@ -47,6 +48,7 @@ _READ_AS = {
     FAIRYTALES: (SECTIONS, STORIES),
     SUMMARIES: (SUMMARIES,),
     STORIES: (STORIES,),
+    NOVELS: (NOVELS,),
     ARTICLES: (ARTICLES,),
 }
 
@@ -58,10 +60,11 @@ def score_candidates(
 
     At most ``most`` questions of each kind, always the same ones. Fairy tales are read twice, their
     sections alone and passages found in one book of them all; summaries are read whole, of full
-    stories the passages found, and of articles the paragraph. ``tell(step, done, of)`` is told how far it is.
+    stories and novels the passages found, and of articles the paragraph. ``tell(step, done, of)`` is told
+    how far it is.
     """
     questions = _questions_to_read(corpus, most)
-    books = books_to_search([document for where, document, _ in questions if where == STORIES])
+    books = books_to_search([document for where, document, _ in questions if where in (STORIES, NOVELS)])
     scored = []
     with TemporaryDirectory() as folder:
         store = IndexStore(folder)
@@ -76,7 +79,9 @@ def score_candidates(
             for (where, document, question), (answers, signals) in zip(
                 part, reader.candidates(readings), strict=True
             ):
-                worth = tuple(rouge_l(answer.text, question.answers) for answer in answers)
+                # What is said where a novel does not answer is worth nothing.
+                wanted = question.answers
+                worth = tuple(rouge_l(answer.text, wanted) if wanted else 0.0 for answer in answers)
                 scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
             tell("reading", first + len(part), len(questions))
     return scored
@@ -166,7 +171,9 @@ def train(
     ],
     questions: Annotated[
         int,
-        typer.Option(min=1, help="At most so many of fairy tales, of summaries, of stories, of articles."),
+        typer.Option(
+            min=1, help="At most so many of fairy tales, of summaries, of stories, of novels, of articles."
+        ),
     ] = MOST,
     writer: Annotated[
         bool,

@@ -12,7 +12,7 @@ import torch
 import typer
 from torch.nn import functional
 
-from encoders.adapters import Weights
+from encoders.adapters import Weights, file_hash, load_weights
 from encoders.backbone import BACKBONES, MINILM, Backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.bi_encoder import LONGEST, WEIGHTS, Encoder, load_encoder, mean_pool
@@ -30,10 +30,11 @@ from training.contrastive_batches import (
 from training.corpora.corpus import Corpus, Document
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
-from training.export import Provenance, Trained, save_weights, write_card
+from training.export import Provenance, Trained, require_backbone, save_weights, write_card
 from training.invocation import Invocation
-from training.objectives.options import Rank, Seed
+from training.objectives.options import Novels, Rank, Seed, Start
 from training.trainer import ADAMW, Trainer, autocast
 from training.validation import retrieval_scores
 
@@ -70,6 +71,8 @@ class BiEncoderSettings:
         typer.Option(help="What is trained: the small backbone or the large one.", show_default=MINILM.name),
     ] = None  # the small one, as in runs that are older than the choice
     teacher: str | None = None  # the ``hash`` of the encoder that is learnt from, if one is
+    novels: Novels = 0
+    start: str | None = None  # the SHA-256 of the weights that the run began with, if any
 
 
 def contrastive_loss(similarity: torch.Tensor, right: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -100,8 +103,17 @@ class BiEncoderTask:
     chosen_by: Sequence[str] = ()
     optimisation = ADAMW
 
-    def __init__(self, settings: BiEncoderSettings, corpus: Corpus, teacher: Encoder | None = None) -> None:
-        """``teacher`` is an encoder that is learnt from, beside what answers."""
+    def __init__(
+        self,
+        settings: BiEncoderSettings,
+        corpus: Corpus,
+        teacher: Encoder | None = None,
+        start: Weights | None = None,
+    ) -> None:
+        """``teacher`` is an encoder that is learnt from, beside what answers, ``start`` what to begin with.
+
+        Raises ModelError where those are not what the run trains.
+        """
         self._settings = settings
         self._teacher = teacher
         self._taught: dict[str, np.ndarray] = {}  # the teacher's vectors: each text is in several batches
@@ -112,6 +124,9 @@ class BiEncoderTask:
         self.base: Backbone = BACKBONES[settings.backbone or MINILM.name]
         self._tokenizer = load_tokenizer(self.base)
         self.backbone = TrainableBackbone(self.base, settings.rank)
+        if start is not None:
+            require_backbone(start, self.base)
+            self.backbone.begin_with(start.tensors)
         self.backbone.model.to(self.device)
         self._held_out = [document for document in corpus.held_out if document.kind == FAIRYTALES]
         self._drawn = self._draw(corpus)
@@ -124,14 +139,14 @@ class BiEncoderTask:
     def _draw(self, corpus: Corpus) -> list[tuple[tuple[Document, ...], int]]:
         """The documents of every batch, and a seed for what is drawn from them."""
         rng = random.Random(self._settings.seed)
-        tales, articles, books = (corpus.of(kind) for kind in (FAIRYTALES, ARTICLES, STORIES))
+        tales, articles, books, novels = (corpus.of(kind) for kind in (FAIRYTALES, ARTICLES, STORIES, NOVELS))
         rivals = mine_hard_negatives(tales) if self._settings.mined and len(tales) > 1 else {}
         order: list[tuple[Document, ...]] = []
         for _ in range(self._settings.passes):
             order += pair_documents(tales, rivals, rng)
         for _ in range(self._settings.articles if articles else 0):
             order.append((rng.choice(articles),))
-        for book in books * self._settings.book_passes:
+        for book in books * self._settings.book_passes + novels * self._settings.novels:
             order += [(book,)] * -(-len(book.questions) // QUESTIONS_OF_A_BOOK)
         rng.shuffle(order)
         return [(documents, rng.randrange(2**32)) for documents in order]
@@ -210,11 +225,17 @@ class BiEncoderTask:
         return self.backbone.tensors()
 
 
-def train(run: Invocation, settings: BiEncoderSettings, *, teacher: Teach = None) -> Trained:
+def train(
+    run: Invocation, settings: BiEncoderSettings, *, teacher: Teach = None, start: Start = None
+) -> Trained:
     """See ``storyqa train dense``."""
     encoder = None if teacher is None else load_encoder(teacher)
     settings = replace(settings, teacher=encoder.hash if encoder else None)
-    return export(run.train(BiEncoderTask(settings, run.corpus(), encoder)), run.command)
+    began = None
+    if start is not None:
+        began = load_weights(start / WEIGHTS)
+        settings = replace(settings, start=file_hash(start / WEIGHTS))
+    return export(run.train(BiEncoderTask(settings, run.corpus(), encoder, began)), run.command)
 
 
 def export(trainer: Trainer[BiEncoderTask], command: str) -> Trained:

@@ -18,7 +18,6 @@ from encoders.backbone import BACKBONES, MINILM, Backbone, base_tensors, load_to
 from encoders.batches import batches
 from encoders.cross_encoder import WEIGHTS, CrossEncoder, collate, load_crossencoder
 from encoders.device import pick_device
-from encoders.errors import ModelError
 from encoders.runtime import TORCH, pick_runtime
 from encoders.windows import Windower
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
@@ -31,7 +30,7 @@ from training.bridging import QUESTIONS, fit_bridge
 from training.context_sampling import Example, Sampling, sample_example, sample_unlabelled
 from training.corpora import cloze_documents
 from training.corpora.corpus import Corpus, Document, LabelledQuestion
-from training.export import Provenance, Trained, load_start, save_weights, write_card
+from training.export import Provenance, Trained, load_start, require_backbone, save_weights, write_card
 from training.frozen_states import FrozenStates
 from training.invocation import Invocation
 from training.objectives.cross_encoder_batches import (
@@ -305,10 +304,7 @@ def _begun(base: Backbone, start: Weights | None) -> Mapping[str, torch.Tensor]:
     """The weights that a run begins with, if any; raises ModelError for another backbone's."""
     if start is None:
         return {}
-    if start.backbone != base:
-        raise ModelError(
-            f"the weights to start from stand beside {start.backbone.name}; wanted some beside {base.name}"
-        )
+    require_backbone(start, base)
     return start.tensors
 
 

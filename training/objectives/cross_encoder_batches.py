@@ -17,6 +17,7 @@ from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_que
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.objectives.cross_encoder_settings import QuestionSettings
 
@@ -34,6 +35,7 @@ def draw_questions(corpus: Corpus, settings: QuestionSettings) -> list[tuple[Doc
         (TRAIN_SUMMARIES, settings.summaries),
         (CHILDRENS_STORIES, settings.mctest),
         (STORIES, settings.stories),
+        (NOVELS, settings.novels),
     ):
         order += list(iter_questions(corpus.of(kind))) * passes
     articles = [
@@ -105,7 +107,7 @@ def make_batch(examples: Sequence[tuple[Example, list[Window]]], rng: random.Ran
         )
         batch.spans.append(target_tokens(example, windows))
         batch.right.append(_right_rows(example, windows, batch.spans[-1]))
-        batch.answers.append(answer_tokens(rng.choice(example.answers)))
+        batch.answers.append(answer_tokens(rng.choice(example.answers or ("",))))
         batch.labelled.append(example.labelled)
         batch.marked.append(example.marked)
     return batch

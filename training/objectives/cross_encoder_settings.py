@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from encoders.backbone import MINILM, MPNET
-from training.objectives.options import Rank, Seed
+from training.objectives.options import Novels, Rank, Seed
 
 Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
@@ -62,7 +62,7 @@ Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only genera
 class QuestionSettings:
     """Beside which backbone a run trains, and which questions it sees.
 
-    ``fairytales``, ``summaries`` and ``stories`` say how often a question of each kind is seen,
+    ``fairytales``, ``summaries``, ``stories`` and ``novels`` say how often a question of each kind is seen,
     ``articles`` how many of SQuAD's are, and ``clozes`` how many clozes come before them all; of
     ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
     replaced.
@@ -74,6 +74,7 @@ class QuestionSettings:
     summaries: Summaries = 1
     stories: Stories = 1
     articles: Articles = 2_500
+    novels: Novels = 0
     mctest: Mctest = 1
     clozes: Clozes = 0
     elsewhere: float = 0.0
