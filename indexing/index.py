@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from indexing.vectors import DenseIndex
 
 VECTORS = "vectors.faiss"
+# NumPy reads a header by ast.literal_eval, which up to CPython 3.11.7 can raise SystemError in threads that
+# run it at once (CPython issue 106905).
+_HEADERS = threading.Lock()
 
 
 class PassageTable(Sequence[Passage]):
@@ -194,7 +198,8 @@ def npy_view(file: NDArray[np.uint8]) -> NDArray[Any]:
     try:
         if np.lib.format.read_magic(header) != (1, 0):
             raise ValueError("not version 1.0 of the npy format")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(header)
+        with _HEADERS:
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(header)
         if fortran or dtype.hasobject:
             raise ValueError(f"unexpected {dtype}")
         return np.ndarray(shape, dtype, buffer=file, offset=header.tell())
