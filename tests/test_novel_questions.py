@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks import novels
 from evaluation.benchmarks.files import DataError
 from evaluation.benchmarks.narrativeqa import half
@@ -19,6 +20,7 @@ from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.loading import load_corpus
 from training.corpora.novels import NOVELS
 from training.searched_books import SearchedBooks
+from training.validation import reading_scores
 
 KINDS = {"who", "where", "when", "why", "how", "how many", "what", "how it ends", "other"}
 EVERY = novels.novels()
@@ -107,7 +109,7 @@ def _novel() -> Document:
     start = text.index("beneath the ferry")
     asked = LabelledQuestion(
         "Where is Corin's lamp?",
-        ("under the ferry",),
+        ("under the ferry", "beneath the ferry"),
         ((start, start + len("beneath the ferry")),),
         exact=True,
     )
@@ -149,3 +151,8 @@ def test_the_windows_that_hold_what_is_marked_are_right_for_the_retriever() -> N
     [right] = batch.right
     assert [n for n, text in enumerate(batch.windows) if "beneath the ferry" in text] == list(right)
     assert len(batch.windows) > len(right)
+
+
+def test_models_are_told_how_they_fare_on_novels_that_are_held_out() -> None:
+    scores = reading_scores(load_crossencoder(), None, [_novel()])
+    assert scores == {"span_novels": 1.0, "relevance_novels": 1.0}

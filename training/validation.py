@@ -22,6 +22,7 @@ from training.contrastive_batches import document_windows
 from training.corpora.corpus import Document, LabelledQuestion, iter_questions, sparse_index
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES
+from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.unanswerable import Unanswerable
 
@@ -33,6 +34,7 @@ Encode = Callable[[Sequence[str]], NDArray[Any]]
 DENSE_WEIGHTS = (1.0, 0.5, 0.3)  # of the dense scores beside those of BM25
 SECTIONS, WHOLE, RELEVANCE = 240, 120, 60  # questions of each kind that the cross-encoder is asked
 WRITTEN_SECTIONS, WRITTEN_WHOLE = 80, 40  # that a language model is asked, which takes seconds for each
+CONFUSED = 2  # passages shown beside what answers a question about a novel
 FOUND = 8  # passages that BM25 finds, to be put in order of relevance
 ANSWERED, RANKED = 400, 120  # questions that a neural model is asked, and those whose candidates it ranks
 
@@ -76,7 +78,8 @@ def reading_scores(
     """ROUGE-L of spans and of generated answers, and how often the right passage is ranked first.
 
     On a fixed sample of the held-out questions: FairytaleQA's with their sections, NarrativeQA's with
-    their summaries; ``relevance`` orders the passages that BM25 finds in the question's story.
+    their summaries, those about novels among what BM25 finds; ``relevance`` orders the passages that BM25
+    finds in the question's story, ``relevance_novels`` in its novel.
     """
     span = SpanReader(encoder)
     readers: dict[str, Reader] = {"span": span}
@@ -86,9 +89,11 @@ def reading_scores(
         decoding = TorchDecoding(decoder, encoder.runtime.torch_device)
         readers["generate"] = GenerateReader(encoder, decoding)
     found = _answer_scores(readers, held_out, SECTIONS, WHOLE)
-    ranked = _tales(held_out, SECTIONS)[:RELEVANCE]
-    if ranked:
-        found["relevance"] = sum(_first_is_right(encoder, *pair) for pair in ranked) / len(ranked)
+    ranked = {"relevance": _tales(held_out, SECTIONS), "relevance_novels": _answerable(held_out, WHOLE)}
+    for name, pairs in ranked.items():
+        if pairs:
+            right = [_first_is_right(encoder, *pair) for pair in pairs[:RELEVANCE]]
+            found[name] = sum(right) / len(right)
     return found
 
 
@@ -124,6 +129,8 @@ def _answer_scores(
         "sections": [(q, tuple(d.text[s:e] for s, e in q.gold)) for d, q in _tales(held_out, sections)],
         "summaries": [(q, (d.text,)) for d, q in summaries],
     }
+    novels = _answerable(held_out, whole)
+    given["novels"] = [(q, tuple(d.texts[n] for n in _confusable(d, q))) for d, q in novels]
     for where, questions in given.items():
         readings = [Reading(question.text, passages) for question, passages in questions]
         for name, reader in readers.items() if readings else ():
@@ -140,6 +147,19 @@ def _sample(documents: Sequence[Document], most: int) -> list[tuple[Document, La
     """A fixed sample of the questions about the documents."""
     questions = list(iter_questions(documents))
     return random.Random(0).sample(questions, min(most, len(questions)))
+
+
+def _answerable(documents: Sequence[Document], most: int) -> list[tuple[Document, LabelledQuestion]]:
+    """A fixed sample of the questions about novels that these answer."""
+    sampled = _sample([document for document in documents if document.kind == NOVELS], most)
+    return [(document, question) for document, question in sampled if question.gold]
+
+
+def _confusable(document: Document, question: LabelledQuestion) -> list[int]:
+    """The passages that answer and the two that BM25 takes for them, in story order."""
+    right = document.answering(question)
+    best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[: CONFUSED + len(right)].tolist()
+    return sorted({*right, *[number for number in best if number not in right][:CONFUSED]})
 
 
 def _first_is_right(encoder: CrossEncoder, document: Document, question: LabelledQuestion) -> bool:
