@@ -91,8 +91,8 @@ def test_novels_are_trained_on_but_for_those_held_out(
     folder = _write(tmp_path, HELD_OUT, TRAINED)
     (folder / "120.txt").write_text("Another edition of a book about an island.", "utf-8")
     corpus = load_corpus([folder])
-    assert [document.name for document in corpus.of(NOVELS)] == [TRAINED]
-    assert [document.name for document in corpus.held_out] == [HELD_OUT]
+    assert [document.name for document in corpus.of(NOVELS)] == [f"gutenberg-{TRAINED}"]
+    assert [document.name for document in corpus.held_out] == [f"gutenberg-{HELD_OUT}"]
     assert "another edition of Treasure Island" in caplog.text
     for document in (*corpus.train, *corpus.held_out):
         for question in document.questions:

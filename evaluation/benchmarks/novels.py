@@ -57,9 +57,14 @@ class Novel:
     questions: tuple[NovelQuestion, ...]
 
     @property
+    def name(self) -> str:
+        """What it is called among all documents: no number by itself, which others have, too."""
+        return f"gutenberg-{self.id}" if self.id.isdecimal() else self.id
+
+    @property
     def held_out(self) -> bool:
         """Whether models are chosen on it, and none is trained."""
-        return self.id in held_out_list()
+        return self.name in held_out_list()
 
 
 @cache

@@ -35,5 +35,5 @@ def load(folder: Path) -> list[Document]:
             LabelledQuestion(one.text, one.references(text), (one.span,) if one.span else (), exact=True)
             for one in novel.questions
         )
-        documents.append(Document(NOVELS, novel.id, text, passages, questions))
+        documents.append(Document(NOVELS, novel.name, text, passages, questions))
     return documents
