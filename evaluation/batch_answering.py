@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from evaluation.benchmarks.benchmark import Question
+from evaluation.benchmarks.benchmark import Question, in_memory
 from evaluation.run_options import Options
 from evaluation.systems import (
     Answered,
@@ -75,10 +75,6 @@ class Answering:
 def _answers(answering: Answering, item: tuple[Batch, Mapping[str, Book]]) -> list[Answered] | Exception:
     batch, books = item
     try:
-        return answering(batch, {id: partial(_itself, book) for id, book in books.items()})
+        return answering(batch, in_memory(books))
     except Exception as error:  # a value, for Ray would take it for the end of a process
         return error
-
-
-def _itself(book: Book) -> Book:
-    return book

@@ -147,7 +147,7 @@ def example_of(
 
 def sample_unlabelled(document: Document, question: LabelledQuestion, rng: random.Random) -> Example:
     """The question beside one to three of the passages that BM25 finds for it in its document."""
-    found = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:CANDIDATES].tolist()
+    found = document.best(question.text, CANDIDATES)
     chosen = sorted(rng.sample(found, min(len(found), rng.randint(1, UNLABELLED_PASSAGES))))
     texts = tuple(document.texts[number] for number in chosen)
     return Example(question.text, texts, (), (), question.answers, labelled=False)
@@ -157,7 +157,7 @@ def _hard_negatives(
     document: Document, question: LabelledQuestion, right: Sequence[int], rng: random.Random
 ) -> list[int]:
     """Passages that BM25 finds for the question and that do not answer it, in random order."""
-    best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[: CANDIDATES + len(right)].tolist()
+    best = document.best(question.text, CANDIDATES + len(right))
     others = [number for number in best if number not in right]
     rng.shuffle(others)
     return others

@@ -14,8 +14,7 @@ from indexing.manifest import WINDOW_STEP, WINDOW_WORDS
 from indexing.passages import split
 from text.spans import overlaps
 from training.corpora.corpus import Document, LabelledQuestion, sparse_index
-from training.corpora.novels import NOVELS
-from training.distant_supervision import distant_gold
+from training.distant_supervision import gold_passages
 
 PARAGRAPHS = 16  # of one article in a batch
 QUESTIONS_OF_A_BOOK = 6  # in a batch
@@ -98,12 +97,11 @@ def batch_of_book(document: Document, rng: random.Random) -> ContrastiveBatch:
     questions: list[LabelledQuestion] = []
     numbers: set[int] = set()
     for question in sampled:
-        marked = document.kind == NOVELS
-        gold = document.answering(question) if marked else distant_gold(document, question)
+        gold = gold_passages(document, question)
         if gold:
             questions.append(question)
             right_passages.append(gold)
-            mistaken = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:6].tolist()
+            mistaken = document.best(question.text, 6)
             numbers.update(gold)
             numbers.update(rng.sample(mistaken, min(2, len(mistaken))))
     # The opening is where editors and title pages stand: never an answer, always among the negatives.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from training.corpora.corpus import Document, LabelledQuestion
 from training.span_targets import content_words
 
@@ -17,11 +15,14 @@ def distant_gold(document: Document, question: LabelledQuestion, most: int = 2) 
     and answer together (distant supervision: Chen et al. 2017, section 4.2).
     """
     wanted = [content_words(answer) for answer in question.answers]
-    scores = document.sparse.bm25(" ".join((question.text, *question.answers)))
-    best = np.argsort(-scores, kind="stable")[:LOOKED_AT]
     found = []
-    for number in best.tolist():
+    for number in document.best(" ".join((question.text, *question.answers)), LOOKED_AT):
         held = content_words(document.texts[number])
         if any(words and 2 * len(words & held) >= len(words) for words in wanted):
             found.append(number)
     return found[:most]
+
+
+def gold_passages(document: Document, question: LabelledQuestion) -> list[int]:
+    """The passages with the answer that the data set marks; where it marks none, see ``distant_gold``."""
+    return document.answering(question) if question.exact else distant_gold(document, question)

@@ -22,7 +22,7 @@ from training.corpora.corpus import Document, LabelledQuestion
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES
 from training.corpora.novels import NOVELS
-from training.distant_supervision import distant_gold
+from training.distant_supervision import gold_passages
 
 TALES = "fairy-tales"  # the id of the book that all of them make, as in one that is long
 BETWEEN = "\n\n"
@@ -93,8 +93,7 @@ class SearchedBooks:
         for question, found in zip(document.questions, hits, strict=True):
             gold = question.gold
             if document.kind != FAIRYTALES:
-                told = distant_gold if document.kind == STORIES else Document.answering
-                gold = tuple(document.passages[number] for number in told(document, question))
+                gold = tuple(document.passages[number] for number in gold_passages(document, question))
             if not gold and document.kind != NOVELS:
                 continue  # nobody knows; of a novel, that it does not answer
             gold = tuple((start + first, start + last) for first, last in gold)

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-
 from training.context_sampling import Example
 from training.corpora.corpus import Document, LabelledQuestion
 
@@ -39,8 +37,8 @@ class Unanswerable:
         if not others:
             return None
         other = rng.choice(others)
-        best = np.argsort(-other.sparse.bm25(question.text), kind="stable")[: rng.randint(1, MOST)]
-        texts = tuple(other.texts[number] for number in sorted(best.tolist()))
+        best = other.best(question.text, rng.randint(1, MOST))
+        texts = tuple(other.texts[number] for number in sorted(best))
         return Example(question.text, texts, (), (), question.answers)
 
     def instead_of(

@@ -128,9 +128,10 @@ def _answer_scores(
     given: dict[str, list[tuple[LabelledQuestion, tuple[str, ...]]]] = {
         "sections": [(q, tuple(d.text[s:e] for s, e in q.gold)) for d, q in _tales(held_out, sections)],
         "summaries": [(q, (d.text,)) for d, q in summaries],
+        "novels": [
+            (q, tuple(d.texts[n] for n in _confusable(d, q))) for d, q in _answerable(held_out, whole)
+        ],
     }
-    novels = _answerable(held_out, whole)
-    given["novels"] = [(q, tuple(d.texts[n] for n in _confusable(d, q))) for d, q in novels]
     for where, questions in given.items():
         readings = [Reading(question.text, passages) for question, passages in questions]
         for name, reader in readers.items() if readings else ():
@@ -158,12 +159,12 @@ def _answerable(documents: Sequence[Document], most: int) -> list[tuple[Document
 def _confusable(document: Document, question: LabelledQuestion) -> list[int]:
     """The passages that answer and the two that BM25 takes for them, in story order."""
     right = document.answering(question)
-    best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[: CONFUSED + len(right)].tolist()
+    best = document.best(question.text, CONFUSED + len(right))
     return sorted({*right, *[number for number in best if number not in right][:CONFUSED]})
 
 
 def _first_is_right(encoder: CrossEncoder, document: Document, question: LabelledQuestion) -> bool:
-    best = np.argsort(-document.sparse.bm25(question.text), kind="stable")[:FOUND].tolist()
+    best = document.best(question.text, FOUND)
     [encoded] = encoder.encode([(question.text, [document.texts[number] for number in best])])
     first = best[int(np.argmax([passage.relevance for passage in encoded]))]
     return overlaps(document.passages[first], question.gold)

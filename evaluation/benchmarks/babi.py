@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.worlds.stories import LAYOUT, TASKS, Story, file_of, read_stories, tasks_in
 from indexing.book import Book
@@ -43,15 +42,11 @@ def load(
         split=split,
         setting=setting,
         questions=tuple(question for one in found for question in _questions(*one)),
-        books={id: partial(_itself, book) for id, book in books.items()},
+        books=in_memory(books),
         titles={id: id for id in books},
         ranked=False,
         metrics=("accuracy",),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _questions(id: str, task: int, story: Story) -> list[Question]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.cloze.blanked_words import CLASSES
 from evaluation.cloze.book_files import read_books
@@ -111,17 +111,13 @@ def _from_books(
         split=split,
         setting=setting,
         questions=tuple(one.question for one in placed if setting in ("all", one.question.kind)),
-        books={id: partial(_itself, book) for id, book in books.items()},
+        books=in_memory(books),
         titles={id: book.title for id, book in books.items()},
         ranked=False,  # a question has candidates of its own
         part="books",
         metrics=("accuracy",),
         notes=("made of books by the rule of evaluation/cloze/blanked_words.py; not the official questions",),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _official(data: Path, split: str, setting: str, count: int | None, seed: int) -> Benchmark:

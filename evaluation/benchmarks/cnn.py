@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question, sample
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory, sample
 from evaluation.benchmarks.files import DataError, choose, require
 from evaluation.cloze.articles import LAYOUT as ARTICLES
 from evaluation.cloze.articles import Article, read_articles
@@ -97,19 +97,19 @@ def _context(path: Path) -> Book:
 
 def _of_articles(data: Path, split: str, kind: str, count: int | None, seed: int) -> Benchmark:
     questions: list[Question] = []
-    books: dict[str, Callable[[], Book]] = {}
+    books: dict[str, Book] = {}
     titles = {}
     for article in read_articles(data, split):
         asked = list(_ask(article, kind))
         questions += asked
         if asked:
-            books[article.book.id] = partial(_itself, article.book)
+            books[article.book.id] = article.book
             titles[article.book.id] = article.book.title
     if not questions:
         raise DataError(
             f"{data} holds no article that makes a question; expected there: {LAYOUT}, or {ARTICLES}"
         )
-    return _benchmark(split, "articles", sample(questions, count, seed), books, titles, (_MADE,))
+    return _benchmark(split, "articles", sample(questions, count, seed), in_memory(books), titles, (_MADE,))
 
 
 def _ask(article: Article, kind: str) -> Iterable[Question]:
@@ -148,14 +148,10 @@ def _of_books(data: Path, split: str, count: int, seed: int, cache: Path | None)
         split,
         "books",
         questions,
-        {id: partial(_itself, book) for id, book in books.items()},
+        in_memory(books),
         {id: book.title for id, book in books.items()},
         (_MADE,),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _benchmark(

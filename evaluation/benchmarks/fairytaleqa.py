@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Place, Question
+from evaluation.benchmarks.benchmark import Benchmark, Place, Question, in_memory
 from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require
 from evaluation.benchmarks.holdout import (
     FAIRYTALEQA_SHARE,
@@ -109,15 +108,11 @@ def load(
         split=split,
         setting=setting,
         questions=tuple(found),
-        books={book.id: partial(_itself, book) for book in books},
+        books=in_memory({book.id: book for book in books}),
         titles={story.name: story.title for story in stories},
         part=HELD_OUT if held_out else None,
         notes=(HELD_OUT_NOTE,) if held_out else (TRAINED_ON_NOTE,) if split == "train" else (),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _book(id: str, title: str, text: str, split: str) -> Book:

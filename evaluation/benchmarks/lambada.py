@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
 from evaluation.benchmarks.files import DataError, choose, plain, require
 from indexing.book import Book
 
@@ -44,15 +43,11 @@ def load(
         split=split,
         setting="passages",
         questions=tuple(questions),
-        books={id: partial(_itself, book) for id, book in books.items()},
+        books=in_memory(books),
         titles={id: id for id in books},
         ranked=False,
         metrics=("accuracy",),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _question(path: Path, line: int, passage: str) -> Question:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
 from evaluation.benchmarks.files import DataError, choose, plain, require
 from indexing.book import Book
 
@@ -36,16 +35,12 @@ def load(
         split=split,
         setting="stories",
         questions=tuple(question for _, asked in stories for question in asked),
-        books={book.id: partial(_itself, book) for book, _ in stories},
+        books=in_memory({book.id: book for book, _ in stories}),
         titles={book.id: book.title for book, _ in stories},
         ranked=False,  # a question has choices of its own
         part=None if set == "both" else set,
         metrics=("accuracy",),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _read(stories: Path, answers: Path) -> list[tuple[Book, list[Question]]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from evaluation.benchmarks.benchmark import Benchmark, LeftOut, Place, Question
+from evaluation.benchmarks.benchmark import Benchmark, LeftOut, Place, Question, in_memory
 from evaluation.benchmarks.files import DataError, require
 from evaluation.benchmarks.holdout import (
     HELD_OUT,
@@ -26,6 +26,10 @@ SPLIT = "own"
 _LAYOUT = (
     "a folder of novels, each <Gutenberg id>.txt, or NarrativeQA's tmp, where each is <document id>.content"
 )
+
+
+class AnotherEdition(DataError):
+    """A text that is not the one that the questions' places are in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,15 @@ class Novel:
         """What it is called among all documents: no number by itself, which others have, too."""
         return f"gutenberg-{self.id}" if self.id.isdecimal() else self.id
 
+    def read(self, path: Path) -> Book:
+        """The novel in a file; raises ``AnotherEdition``, in which places would point elsewhere."""
+        book = replace(read_story(path, self.id), title=self.title)
+        if len(book.text) != self.characters:
+            raise AnotherEdition(
+                f"a text of {len(book.text):,} characters; wanted the edition of {self.characters:,}"
+            )
+        return book
+
     @property
     def held_out(self) -> bool:
         """Whether models are chosen on it, and none is trained."""
@@ -89,11 +102,6 @@ def _question(row: dict[str, Any]) -> NovelQuestion:
     return NovelQuestion(row["kind"], row["question"], tuple(row["answers"]), place, span)
 
 
-def is_in(folder: Path) -> bool:
-    """Whether the folder holds the text of a novel that there are questions about."""
-    return any(True for _ in texts_in(folder))
-
-
 def texts_in(folder: Path) -> Iterator[tuple[Novel, Path]]:
     """The novels whose texts are in the folder, and their files."""
     for novel in novels():
@@ -106,20 +114,21 @@ def texts_in(folder: Path) -> Iterator[tuple[Novel, Path]]:
 def load(data: Path, held_out: Annotated[bool, HELD_OUT_HELP] = False) -> Benchmark:
     """The questions about the novels whose texts are in the folder, as far as these answer them.
 
-    A text of another length is another edition, and left out: places would point elsewhere. ``held_out``
-    keeps the novels that models are chosen on. Raises ``DataError`` where no novel is left.
+    Another edition is left out. ``held_out`` keeps the novels that models are chosen on.
+    Raises ``DataError`` where no novel is left.
     """
     found = [(one, path) for one, path in texts_in(require(data, _LAYOUT)) if one.held_out or not held_out]
-    books, left_out = {}, []
+    books: dict[str, Book] = {}
+    left_out: list[LeftOut] = []
     questions: list[Question] = []
     for novel, path in found:
-        book = replace(read_story(path, novel.id), title=novel.title)
-        if len(book.text) == novel.characters:
-            books[novel.id] = partial(_itself, book)
-            questions += list(_asked(novel, book.text))
-        else:
-            reason = f"a text of {len(book.text):,} characters; wanted the edition of {novel.characters:,}"
-            left_out.append(LeftOut(novel.id, novel.title, len(novel.questions), reason))
+        try:
+            book = novel.read(path)
+        except AnotherEdition as error:
+            left_out.append(LeftOut(novel.id, novel.title, len(novel.questions), str(error)))
+            continue
+        books[novel.id] = book
+        questions += _asked(novel, book.text)
     if not questions:
         raise DataError(f"{data} holds no novel that there are questions about; expected: {_LAYOUT}")
     return Benchmark(
@@ -127,7 +136,7 @@ def load(data: Path, held_out: Annotated[bool, HELD_OUT_HELP] = False) -> Benchm
         split=SPLIT,
         setting="books",
         questions=tuple(questions),
-        books=books,
+        books=in_memory(books),
         titles={novel.id: novel.title for novel, _ in found},
         left_out=tuple(left_out),
         part=HELD_OUT if held_out else None,
@@ -147,7 +156,3 @@ def _asked(novel: Novel, text: str) -> Iterator[Question]:
                 gold=(one.place,),
                 kind=one.kind,
             )
-
-
-def _itself(book: Book) -> Book:
-    return book

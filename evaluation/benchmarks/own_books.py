@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from answering.ask import limit_before
-from evaluation.benchmarks.benchmark import Benchmark
+from evaluation.benchmarks.benchmark import Benchmark, in_memory
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.cloze.blanked_words import CLASSES
 from evaluation.cloze.book_files import TITLE, BookFile, read_books
 from evaluation.cloze.placed_questions import Placed, entity_questions, word_questions
-from indexing.book import Book
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store_protocol import Store
@@ -51,16 +49,12 @@ def load(
         split="own",
         setting=setting,
         questions=tuple(questions),
-        books={file.book.id: partial(_itself, file.book) for file in files},
+        books=in_memory({file.book.id: file.book for file in files}),
         titles={file.book.id: file.book.title for file in files},
         ranked=False,  # a question has candidates of its own
         part="given" if given else "found",
         metrics=("accuracy",),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def make(

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from evaluation.benchmarks.benchmark import Benchmark, Question, kinds_of, sample_stream
+from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory, kinds_of, sample_stream
 from evaluation.benchmarks.files import DataError, choose
 from evaluation.wikireading.instances import (
     LAYOUT,
@@ -60,17 +60,13 @@ def load(
         split=split,
         setting=setting,
         questions=tuple(questions),
-        books={id: partial(_itself, book) for id, book in books.items()},
+        books=in_memory(books),
         titles={one.story: books[one.book].title for one in questions},
         ranked=False,
         metrics=("mean_f1",),
         notes=tuple(_notes(is_official(paths), training)),
         bounds=partial(_bounds, books, training),
     )
-
-
-def _itself(book: Book) -> Book:
-    return book
 
 
 def _training(data: Path) -> TrainingStatistics | None:

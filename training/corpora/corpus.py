@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from evaluation.benchmarks.benchmark import Benchmark, Place, Question
 from indexing.errors import IndexMismatch
 from indexing.passages import split
@@ -51,6 +53,11 @@ class Document:
     def answering(self, question: LabelledQuestion) -> list[int]:
         """The numbers of the passages that a gold place of the question is in, or lies over."""
         return [n for n, place in enumerate(self.passages) if overlaps(place, question.gold)]
+
+    def best(self, query: str, most: int) -> list[int]:
+        """The numbers of the passages that BM25 finds for a query, the best first, ``most`` of them."""
+        found: list[int] = np.argsort(-self.sparse.bm25(query), kind="stable")[:most].tolist()
+        return found
 
     @cached_property
     def sparse(self) -> SparseIndex:

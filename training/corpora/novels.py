@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from evaluation.benchmarks.narrativeqa import read_story
-from evaluation.benchmarks.novels import is_in, texts_in
+from evaluation.benchmarks.novels import AnotherEdition, texts_in
 from indexing.passages import split
 from training.corpora.corpus import Document, LabelledQuestion
 
@@ -15,7 +14,10 @@ SOURCES = {NOVELS: "natural questions of storyqa's own about novels of Project G
 
 log = logging.getLogger(__name__)
 
-__all__ = ["NOVELS", "SOURCES", "is_in", "load"]
+
+def is_in(folder: Path) -> bool:
+    """Whether the folder holds the text of a novel that there are questions about."""
+    return any(True for _ in texts_in(folder))
 
 
 def load(folder: Path) -> list[Document]:
@@ -26,9 +28,10 @@ def load(folder: Path) -> list[Document]:
     """
     documents = []
     for novel, path in texts_in(folder):
-        text = read_story(path, novel.id).text
-        if len(text) != novel.characters:
-            log.warning("%s is another edition of %s, and is not trained on", path, novel.title)
+        try:
+            text = novel.read(path).text
+        except AnotherEdition as error:
+            log.warning("%s is another edition of %s, and not trained on: %s", path, novel.title, error)
             continue
         passages = tuple((passage.start, passage.end) for passage in split(text))
         questions = tuple(
