@@ -10,7 +10,7 @@ import pytest
 from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks import novels
 from evaluation.benchmarks.files import DataError
-from evaluation.benchmarks.narrativeqa import half
+from evaluation.benchmarks.narrativeqa import half, read_story
 from evaluation.benchmarks.novels import Novel
 from evaluation.natural import natural_questions
 from indexing.passages import split
@@ -76,6 +76,15 @@ def test_a_folder_of_novels_is_asked_about_and_another_edition_is_left_out(tmp_p
     held_out = novels.load(folder, held_out=True)
     assert set(held_out.books) == {HELD_OUT}
     assert {question.story for question in held_out.questions} == {HELD_OUT}
+
+
+def test_a_story_of_narrativeqa_is_the_book_that_its_benchmark_has(tmp_path: Path) -> None:
+    [novel] = [novel for novel in EVERY if novel.title == "Beyond the Black River"]
+    path = _write(tmp_path, novel.id, HELD_OUT) / f"{novel.id}.content"
+    (tmp_path / f"{novel.id}.txt").rename(path)
+    books = novels.load(tmp_path).books
+    assert books[novel.id]() == read_story(path, novel.id)
+    assert books[HELD_OUT]().source == f"gutenberg:{HELD_OUT}"
 
 
 def test_a_folder_without_novels_is_named(tmp_path: Path) -> None:

@@ -63,11 +63,21 @@ class Novel:
     @property
     def name(self) -> str:
         """What it is called among all documents: no number by itself, which others have, too."""
-        return f"gutenberg-{self.id}" if self.id.isdecimal() else self.id
+        return f"gutenberg-{self.id}" if self._is_of_gutenberg else self.id
+
+    @property
+    def _is_of_gutenberg(self) -> bool:
+        """Whether the id is Project Gutenberg's, and not that of a document of NarrativeQA."""
+        return self.id.isdecimal()
 
     def read(self, path: Path) -> Book:
-        """The novel in a file; raises ``AnotherEdition``, in which places would point elsewhere."""
-        book = replace(read_story(path, self.id), title=self.title)
+        """The novel in a file; raises ``AnotherEdition``, in which places would point elsewhere.
+
+        A story of NarrativeQA is read as its benchmark reads it: one index serves both.
+        """
+        book = read_story(path, self.id)
+        if self._is_of_gutenberg:
+            book = replace(book, title=self.title, source=f"gutenberg:{self.id}")
         if len(book.text) != self.characters:
             raise AnotherEdition(
                 f"a text of {len(book.text):,} characters; wanted the edition of {self.characters:,}"
