@@ -89,13 +89,14 @@ def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, 
             path = out / f"{size}-{one.name}.json"
             if not path.exists():
                 console.print(f"{datetime.now():%H:%M:%S} {size} {one.name}")
-                path.write_text(_ask(one, size, data, out), encoding="utf-8")
+                path.write_text(_ask(one, size, data, path.with_suffix("")), encoding="utf-8")
             found[size][one.name] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def _ask(one: Measurement, size: str, data: Path, folder: Path) -> str:
-    """What the command prints; its runs are left in ``folder``: another commit could not go on with them."""
+    """What the command prints; its run is left in ``folder``, which is its own."""
+    folder.mkdir(exist_ok=True)
     arguments = one.arguments(data)
     command = [sys.executable, "-c", "from service.cli import main; main()", *arguments]
     around = {**os.environ, "STORYQA_SIZE": size, "STORYQA_ENCODER": one.encoder}

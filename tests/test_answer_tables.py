@@ -129,4 +129,6 @@ def test_the_document_has_the_place_of_every_table_and_no_other(tmp_path: Path) 
 def test_a_command_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"evaluate fairytaleqa .* failed:(?s:.)*nowhere"):
         measure(tmp_path / "nowhere", tmp_path, SIZES)
-    assert not list(tmp_path.iterdir())
+    [begun] = tmp_path.iterdir()  # what it is to go on with, and no figures
+    assert begun.name == f"{SIZES[0]}-{MEASUREMENTS[0].name}"
+    assert not list(begun.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,12 @@ from evaluation.natural import natural_questions
 from indexing.passages import split
 from training.context_sampling import Sampling, sample_example
 from training.contrastive_batches import batch_of_book
-from training.corpora.corpus import Document, LabelledQuestion
+from training.corpora.corpus import Corpus, Document, LabelledQuestion
+from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.loading import load_corpus
 from training.corpora.novels import NOVELS
+from training.objectives.cross_encoder import CrossEncoderTask
+from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.searched_books import SearchedBooks
 from training.validation import reading_scores
 
@@ -109,11 +113,13 @@ def test_novels_are_trained_on_but_for_those_held_out(
             assert bool(question.gold) == bool(question.answers)
 
 
-def _novel() -> Document:
-    """A text of 40 passages in which one sentence alone tells where the lamp is."""
+def _novel(length: int = 800) -> Document:
+    """A text of so many sentences, 20 to a passage, of which one alone tells where the lamp is."""
     told = "Corin hid the lamp beneath the ferry."
-    sentences = [f"The lamp of keeper {number} burns in house {number} all night." for number in range(800)]
-    sentences[333] = told
+    sentences = [
+        f"The lamp of keeper {number} burns in house {number} all night." for number in range(length)
+    ]
+    sentences[length // 3] = told
     text = " ".join(sentences)
     start = text.index("beneath the ferry")
     asked = LabelledQuestion(
@@ -151,6 +157,17 @@ def test_what_is_marked_is_learnt_and_without_an_answer_that_nothing_shown_is_ri
             assert example.passages
             assert (example.right, example.targets) == ((), ())
     assert 0 < withheld < 20  # now and then what answers is not shown
+
+
+@pytest.mark.training
+@pytest.mark.parametrize(("passes", "books"), [(0, 1), (1, 2)])
+def test_novels_are_searched_only_where_they_are_learnt_from(passes: int, books: int) -> None:
+    novel = _novel(60)
+    corpus = Corpus((novel, replace(novel, kind=FAIRYTALES, name="A tale")), ())
+    searched = []
+    settings = CrossEncoderSettings(fairytales=1, novels=passes, searched=1.0, generate_weight=0.0)
+    CrossEncoderTask(settings, corpus, tell=lambda _, done, of: searched.append((done, of)))
+    assert searched[-1] == (books, books)
 
 
 def test_the_windows_that_hold_what_is_marked_are_right_for_the_retriever() -> None:

@@ -131,7 +131,9 @@ class CrossEncoderTask:
         self._order = draw_questions(corpus, settings)[: settings.examples]
         self._unanswerable = Unanswerable(corpus.train)
         self._rewording = Rewording() if settings.reworded else None
-        self._books = SearchedBooks(corpus.train, tell) if settings.searched else None
+        kinds = {document.kind for document, _ in self._order}
+        documents = [document for document in corpus.train if document.kind in kinds]
+        self._books = SearchedBooks(documents, tell) if settings.searched else None
         self.chunks = -(-len(self._order) // settings.chunk)
         self._held_out = corpus.held_out
         if settings.bridge:
