@@ -62,6 +62,7 @@ class Step:
 
 _HERE = "training.objectives"
 _READING = f"{_HERE}.cross_encoder:train"
+_RETRIEVING = (f"{_HERE}.bi_encoder:train", f"{_HERE}.bi_encoder:BiEncoderSettings")
 _RANGES = f"{_HERE}.activation_ranges:train"
 _FEELINGS = f"{_HERE}.feelings:train"
 _SELECTOR = f"{_HERE}.answer_selector:train"
@@ -75,18 +76,32 @@ LARGE_ON_GPU = {
     "summaries": 3,
     "stories": 2,
     "mctest": 2,
+    "novels": 2,
     "articles": 90_000,
     "rate": 6e-4,
 }
 # Either reads about as well as what both began with, and their mean better
 # (``encoders/weights/span.md``, the eleventh and the twelfth run).
 STUDENTS = ((21, 1.6e-4, 0.15), (22, 1.2e-4, 0.3))  # seed, rate on a card, share in other words
-STUDENT_ON_GPU = {**BATCHES, "batch_tokens": 16_000, "fairytales": 2, "mctest": 2, "articles": 76_000}
+STUDENT_ON_GPU = {
+    **BATCHES,
+    "batch_tokens": 16_000,
+    "fairytales": 2,
+    "mctest": 2,
+    "novels": 2,
+    "articles": 76_000,
+}
 # The student's relevance is the reranker's, and the selector's second half the calibration: neither is a
 # step of its own.
 STEPS = (
     *(
-        Step(f"large-{seed}", _READING, f"{_SETTINGS}:LargeSettings", {"seed": seed}, on_gpu=LARGE_ON_GPU)
+        Step(
+            f"large-{seed}",
+            _READING,
+            f"{_SETTINGS}:LargeSettings",
+            {"seed": seed, "novels": 1},
+            on_gpu=LARGE_ON_GPU,
+        )
         for seed in (13, 14)
     ),
     Step("large", f"{_HERE}.averaging:train", folders={"start": ("large-13", "large-14")}),
@@ -100,6 +115,7 @@ STEPS = (
                 "fairytales": 3,
                 "summaries": 3,
                 "mctest": 3,
+                "novels": 2,
                 "articles": 15_000,
                 "unlabelled": 0.2,
                 "reworded": reworded,
@@ -115,7 +131,18 @@ STEPS = (
         f"{_HERE}.averaging:train",
         folders={"start": tuple(f"student-{seed}" for seed, _, _ in STUDENTS)},
     ),
-    Step("retriever", f"{_HERE}.bi_encoder:train", f"{_HERE}.bi_encoder:BiEncoderSettings", {"passes": 4}),
+    Step(
+        "retriever-large",
+        *_RETRIEVING,
+        {"backbone": "mpnet", "rank": 8, "rate": 2e-4, "passes": 3, "articles": 60, "novels": 1},
+    ),
+    Step("retriever-large-ranges", _RANGES, folders={"start": "retriever-large"}),
+    Step(
+        "retriever",
+        *_RETRIEVING,
+        {"passes": 6, "articles": 120, "novels": 1},
+        folders={"teacher": "retriever-large"},
+    ),
     Step("retriever-ranges", _RANGES, folders={"start": "retriever"}),
     Step(
         "generator",
@@ -166,11 +193,12 @@ STEPS = (
 )
 
 
-# Whose files belong together, by their folder in the run's: the small readers, the large one, the retriever.
+# Whose files belong together, by their folder in the run's: the small readers, the large one, the retrievers.
 TOGETHER = {
     ".": ("generator", "ranges", "feelings", "selector", "writer", "writer-selector"),
     "large-reader": ("bridge", "large-ranges", "large-feelings", "large-selector"),
     "retriever": ("retriever-ranges",),
+    "large-retriever": ("retriever-large-ranges",),
 }
 
 
