@@ -13,6 +13,7 @@ import tiny_models
 
 from encoders.adapters import file_hash
 from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
+from encoders.bi_encoder import load_encoder
 from readers import open_reader
 from readers.reading import Reading
 from service.cli import run
@@ -95,6 +96,9 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     for student in ("student-21", "student-22"):
         taught = (out / student / "span.md").read_text()
         assert file_hash(out / "large" / "span.safetensors") in taught
+    for retriever in ("retriever", "retriever-large"):
+        assert (out / retriever / "dense.ranges.safetensors").is_file()
+        assert load_encoder(str(out / retriever)).encode(folktales.GOOSE).shape[0] == len(folktales.GOOSE)
     [[answer]] = open_reader(f"auto:{out}").read([Reading("What was the goose called?", folktales.GOOSE)])
     assert answer.text
     large = open_reader(f"auto:{out / 'large-reader'}")

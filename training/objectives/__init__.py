@@ -206,6 +206,6 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         f"{_HERE}.recipe:train",
         "Train the default models in order, the small ones taught by the large: all that comes with storyqa.",
         used_as="--reader auto:DIR, --reader span:DIR/large, --reader write:DIR/writer, "
-        "index --encoder DIR/retriever",
+        "index --encoder DIR/retriever, index --encoder DIR/retriever-large",
     ),
 )

@@ -83,14 +83,7 @@ LARGE_ON_GPU = {
 # Either reads about as well as what both began with, and their mean better
 # (``encoders/weights/span.md``, the eleventh and the twelfth run).
 STUDENTS = ((21, 1.6e-4, 0.15), (22, 1.2e-4, 0.3))  # seed, rate on a card, share in other words
-STUDENT_ON_GPU = {
-    **BATCHES,
-    "batch_tokens": 16_000,
-    "fairytales": 2,
-    "mctest": 2,
-    "novels": 2,
-    "articles": 76_000,
-}
+STUDENT_ON_GPU = {**BATCHES, "batch_tokens": 16_000, "fairytales": 2, "mctest": 2, "articles": 76_000}
 # The student's relevance is the reranker's, and the selector's second half the calibration: neither is a
 # step of its own.
 STEPS = (
@@ -198,7 +191,7 @@ TOGETHER = {
     ".": ("generator", "ranges", "feelings", "selector", "writer", "writer-selector"),
     "large-reader": ("bridge", "large-ranges", "large-feelings", "large-selector"),
     "retriever": ("retriever-ranges",),
-    "large-retriever": ("retriever-large-ranges",),
+    "retriever-large": ("retriever-large-ranges",),
 }
 
 
