@@ -14,6 +14,7 @@ from indexing.formats.plain_text import normalise
 
 LINE = "The gull sat on the weir and watched the miller count his sacks of barley again."
 PROSE = "\n".join([LINE] * 9)  # 135 words
+ONE_LINE = " ".join([LINE] * 9)
 
 
 def book(*paragraphs: str) -> str:
@@ -141,6 +142,39 @@ def test_scene_headings_of_a_screenplay_are_chapters() -> None:
 )
 def test_prose_that_begins_like_a_heading_is_not_a_chapter(paragraph: str) -> None:
     assert titles(book("THE MILLER'S GULL", PROSE, paragraph, PROSE)) == []
+
+
+def test_the_end_of_a_list_of_contents_is_no_chapter_where_its_other_lines_are_no_headings() -> None:
+    text = book("CONTENTS", "The Weir, a tale", "CHAPTER I. The Mill\n\nCHAPTER II. The Flood", PROSE)
+    text = book(text, "CHAPTER I", "The Mill", PROSE, "CHAPTER II", "The Flood", PROSE)
+    assert titles(text) == ["CHAPTER I: The Mill", "CHAPTER II: The Flood"]
+
+
+def test_titles_of_numbered_chapters_in_a_second_list_are_no_chapters() -> None:
+    lists = ("CONTENTS", "I. The Weir\nII. The Mill\nIII. The Flood", PROSE, "ILLUSTRATIONS")
+    pictures = ("THE WEIR", "A gull", "THE MILL", "Two gulls", "THE FLOOD", "No gull")
+    body = (
+        "CHAPTER I",
+        "The Weir",
+        PROSE,
+        "CHAPTER II",
+        "The Mill",
+        PROSE,
+        "CHAPTER III",
+        "The Flood",
+        PROSE,
+    )
+    assert titles(book(*lists, *pictures, *body)) == [
+        "CHAPTER I: The Weir",
+        "CHAPTER II: The Mill",
+        "CHAPTER III: The Flood",
+    ]
+
+
+def test_a_list_of_contents_ends_where_prose_of_one_line_a_paragraph_begins() -> None:
+    chapters = [part for number in range(1, 5) for part in (f"Chapter {number}", ONE_LINE, ONE_LINE)]
+    text = book("Contents", "Dedication\nChapter 1\nChapter 2\nChapter 3\nChapter 4", *chapters)
+    assert titles(text) == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
 
 
 def test_stanza_numbers_are_not_chapters() -> None:

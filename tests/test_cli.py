@@ -174,7 +174,8 @@ def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: R
 
     [outcome] = json.loads(storyqa("index", str(folder), *at, "--words", "40", "--overlap", "5", "--json"))
     assert (outcome["id"], outcome["status"]) == ("well", "built")
-    assert "unchanged" in storyqa("index", str(folder), *at, "--words", "40", "--overlap", "5")
+    twice = (str(folder), str(folder / "well.txt"))
+    assert "unchanged" in storyqa("index", *twice, *at, "--words", "40", "--overlap", "5")
     [outcome] = json.loads(
         storyqa("index", str(folder / "well.txt"), *at, "--id", "odo", "--title", "Odo's Well", "--json")
     )

@@ -40,8 +40,11 @@ def test_the_declared_encoding_is_believed_where_it_decodes() -> None:
     assert decode(ENGLISH.encode(), "a book", "ISO-8859-1") == ENGLISH
 
 
-def test_bytes_that_windows_1252_lacks_are_latin_1() -> None:
-    assert decode(b"caf\xe9 \x81", "a book") == "caf\u00e9 \x81"
+def test_a_byte_that_windows_1252_lacks_costs_nothing_but_itself() -> None:
+    assert decode(b"caf\xe9 " * 20 + b"\x81", "a book") == "caf\u00e9 " * 20 + "\ufffd"
+    pasted = ENGLISH.encode("cp1252") + "\u201d".encode()
+    for declared in (None, "ISO-8859-1"):
+        assert decode(pasted, "a book", declared) == ENGLISH + "\u00e2\u20ac\ufffd"
 
 
 def test_a_few_stray_bytes_do_not_spoil_the_rest_of_a_utf_8_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from textwrap import wrap
 
 import pytest
 
@@ -74,6 +75,26 @@ def test_what_is_no_book_is_refused_by_name_with_what_is_wrong(name: str, data: 
     with pytest.raises(SourceError, match=said) as caught:
         read(name, data)
     assert name in str(caught.value)
+
+
+def test_paragraphs_that_are_a_line_each_are_set_apart() -> None:
+    lines = [
+        line for number in range(1, 5) for line in (f"Chapter {number}", PROSE, f"{number} gulls.", PROSE)
+    ]
+    book = read("gull.txt", "\r\n".join(lines))
+    assert book.text == "\n\n".join(lines)
+    assert titles(book) == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
+    wrapped = "\n".join(wrap(PROSE, 70))
+    assert read("gull.txt", wrapped).text == wrapped
+
+
+def test_several_books_of_project_gutenberg_in_one_file_are_searched_without_their_licences() -> None:
+    mark = "*** {} OF THE PROJECT GUTENBERG EBOOK THE GULL ***"
+    one = f"Title: The Gull\n\n{mark.format('START')}\n\n{PROSE}\n\n{mark.format('END')}\n\nMuch licence.\n\n"
+    book = read("gull.txt", one * 2)
+    [aside] = book.left_out
+    assert book.text[: aside.start].strip() == book.text[aside.end :].strip() == PROSE
+    assert "Much licence." in book.text[aside.start : aside.end]
 
 
 def test_a_story_without_a_telling_suffix_may_be_text_or_a_page() -> None:
@@ -194,6 +215,26 @@ def test_links_to_notes_and_back_are_not_read_and_the_notes_are(link: str) -> No
     )
     unclosed = link.replace("</a>", "")
     assert read("gull.html", f"<p>The day{unclosed}</p><p>A <a>weir</a>.</p>").text == "The day\n\nA weir."
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        '<span class="pagenum"><a id="Page_12"></a>[Pg <span>12</span>]</span>',
+        '<a class="x pageno" id="Page_12">12</a>',
+        '<span epub:type="pagebreak" id="Page_12">12</span>',
+        '<span role="doc-pagebreak" id="Page_12" title="12"/>',
+    ],
+)
+def test_numbers_of_printed_pages_are_not_read(number: str) -> None:
+    assert read("gull.html", f"<p>The day was {number}wet.</p><p>A <span>weir</span>.</p>").text == (
+        "The day was wet.\n\nA weir."
+    )
+
+
+def test_a_script_is_no_comment_though_one_begins_in_it() -> None:
+    page = f"<p>{PROSE}</p><script>var a = '<!--';</script><p>A weir.</p><script src='a.js'/><p>Wet.</p>"
+    assert read("gull.html", page).text == f"{PROSE}\n\nA weir.\n\nWet."
 
 
 def test_parts_and_subtitles_marked_in_a_page_are_joined_to_chapters() -> None:

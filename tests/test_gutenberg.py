@@ -7,6 +7,7 @@ import pytest
 from indexing.formats.gutenberg import (
     author_on_title_page,
     body_span,
+    licences,
     stated_author,
     stated_language,
     stated_title,
@@ -68,6 +69,25 @@ def test_a_mention_of_the_project_in_the_story_does_not_end_it() -> None:
     assert body(text) == text
 
 
+@pytest.mark.parametrize("times", [1, 30])
+def test_a_file_may_hold_several_books_of_which_licences_and_headers_are_cut_out(times: int) -> None:
+    marks = [f"*** {word} OF THE PROJECT GUTENBERG EBOOK {{}} ***" for word in ("START", "END")]
+    books = [
+        (title, f"{title}\n\n{BOOK * size}") for title, size in (("ONE", times), ("TWO", 1), ("THREE", 9))
+    ]
+    text = "\n\n".join(
+        f"{HEADER}\n{marks[0].format(title)}\n\nProduced by A. Friend\n\n{story}\n\n"
+        f"{marks[1].format(title)}\n\nMuch licence."
+        for title, story in books
+    )
+    start, end = body_span(text)
+    parts, at = [], start
+    for stop, begin in licences(text, start, end):
+        parts.append(text[at:stop].strip())
+        at = begin
+    assert [*parts, text[at:end]] == [story for _, story in books]
+
+
 def test_a_stated_title_may_go_over_two_lines() -> None:
     assert stated_title(HEADER) == "The Miller's Gull A Tale"
     assert stated_title("Title: a line of a play\n\nText") is None
@@ -81,6 +101,9 @@ def test_a_stated_title_may_go_over_two_lines() -> None:
         ("THE MILLER'S GULL, BY ANSE QUILL.\n\nIt rained.", "THE MILLER'S GULL"),
         ("[Illustration]\n\n_The Miller's Gull_\n\nby Anse Quill", "The Miller's Gull"),
         ("It rained.\n\nThe gull sat on the weir.", None),
+        ("CHAPTER 1\n\nIt rained.", None),
+        ("PROLOGUE\n\nIt rained.", None),
+        ("INT. A MILL - NIGHT\n\nIt rains.", None),
     ],
 )
 def test_the_title_stands_first_on_the_title_page(page: str, title: str | None) -> None:

@@ -68,6 +68,17 @@ def test_a_file_is_one_source_named_by_its_path_and_read_when_asked(tmp_path: Pa
     assert source.fetch().data == STORY.encode()
 
 
+def test_a_file_is_known_by_the_same_name_from_every_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "gull.txt").write_text(STORY)
+    monkeypatch.chdir(tmp_path / "shelf")
+    assert {only(place).name for place in ("gull.txt", "../shelf/gull.txt", ".")} == {
+        str(tmp_path / "shelf" / "gull.txt")
+    }
+
+
 def test_a_folder_gives_the_books_at_any_depth_in_order_and_leaves_the_rest(tmp_path: Path) -> None:
     kept = ["a.txt", "b/c.EPUB", "b/d.content", "b/e/f.xhtml", "z.htm"]
     for name in [*kept, "README.md", "cover.png", ".hidden.txt", ".git/x.txt"]:

@@ -84,6 +84,8 @@ def drop_contents(text: str, headings: list[Heading], contents: ContentsList | N
         later.subtract(heading.key for heading in run)
         run = _without_repeats(run)
         kinds = Counter(kind for kind, _, _ in {heading.key for heading in run})
+        if len(run) == 2 == kinds[run[0].kind] and all(each.number and later[each.key] for each in run):
+            continue  # the end of a list whose other lines are no headings of their own
         if len(run) < 3 or max(kinds.values()) < 2:
             kept += [each for each in run if each.number or each.start not in listed or not later[each.key]]
             continue

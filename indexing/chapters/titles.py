@@ -12,7 +12,9 @@ from statistics import median
 from indexing.chapters.headings import CHAPTER, TITLE, Heading, is_title
 
 _CONTENTS = re.compile(r"^[^\S\n]*_?(?:table of )?contents_?[.:]?_?$", re.M | re.I)
-_PROSE = re.compile(r"^\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]$", re.M)
+_PROSE = re.compile(
+    r"^(?:\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]|[^\n]{300,})$", re.M
+)  # or one line a paragraph
 _NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d{1,3}|[ivxlc]+)(?:[.:)]+\s*|\s{2,})", re.I)
 _PAGE = re.compile(r"(?<![\s.])(?=\.*+\s)[\s.]++\d+$")
 _ALONE = re.compile(r"(?:\A|(?<=\n\n))[^\S\n]*(\S[^\n]{0,99})(?=\n\n|\Z)")
@@ -51,7 +53,7 @@ def find_contents(text: str) -> ContentsList | None:
 
 
 def has_prose(text: str, start: int, end: int) -> bool:
-    """Whether two lines of a part of the text are as long as those of prose, and no entries of a list."""
+    """Whether lines of a part of the text are as long as those of prose, and no entries of a list."""
     return _PROSE.search(text, start, end) is not None
 
 
@@ -68,9 +70,10 @@ def listed_titles(text: str, contents: ContentsList, known: list[Heading]) -> li
             lines.setdefault(words, []).append(line.span(1))
     headings: list[Heading] = []
     starts = [heading.start for heading in known]
+    found = {_words(heading.title) for heading in known if heading.number is not None}
     at = contents.end
     for entry in contents.entries:
-        places = lines.get(entry, [])
+        places = [] if entry in found else lines.get(entry, [])
         which = bisect_left(places, (at, 0))
         if which == len(places):
             continue

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from indexing.chapters.divisions import divisions
+from indexing.chapters.front_matter import SLUG_LINE, named_headings
 
 _START = re.compile(
     r"^\*{2,3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n]+?\*\*\*)?$"
@@ -48,16 +52,30 @@ def body_span(text: str) -> tuple[int, int]:
     """``(start, end)`` of the book itself in a normalised text; all of it where Gutenberg added nothing."""
     start, end = 0, len(text)
     for match in _START.finditer(text, 0, _HEAD):
+        if start and _END.search(text, start, match.start()):
+            break  # the next book of several
         start = match.end()
     if cut := _CUT_START.match(text):
         start = cut.end()
     # The licence stands last, and a "small print" in old files first: only the second half can end the book.
-    if licence := _END.search(text, max(start, len(text) // 2)):
+    last = max((stop for _, stop in _between_books(text, start)), default=0)
+    if licence := _END.search(text, max(start, (last + len(text)) // 2)):
         end = licence.start()
-    while (credit := _CREDITS.match(text, _skip_space(text, start, end))) is not None and credit.end() < end:
-        start = credit.end()
-    start = _skip_space(text, start, end)
+    start = _without_credits(text, start, end)
     return start, start + len(text[start:end].rstrip())
+
+
+def licences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The licences and headers between the books of ``text[start:end]``, where a file holds several."""
+    return [(stop, _without_credits(text, begin, end)) for stop, begin in _between_books(text, start)]
+
+
+def _between_books(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where a book ends in the half of its text before the mark that begins the next, and where that ends."""
+    for mark in _START.finditer(text, start):
+        if licence := _END.search(text, (start + mark.start()) // 2, mark.start()):
+            yield licence.start(), mark.end()
+            start = mark.end()
 
 
 def stated_title(text: str) -> str | None:
@@ -96,6 +114,8 @@ def title_page(text: str) -> str | None:
         )
         if paragraph.strip().startswith(_BESIDE_THE_TITLE) or not re.search(r"\w", title):
             continue
+        if divisions(paragraph) or named_headings(paragraph) or SLUG_LINE.match(paragraph):
+            return None  # where the story begins
         return title if len(title) <= _LONGEST_TITLE and (by or title.isupper()) else None
     return None
 
@@ -115,6 +135,12 @@ def signed(text: str) -> int | None:
     above = text[: by.start()].rstrip(" \t")
     apart = not above or above.endswith("\n\n") or not _RUNNING.search(above)
     return len(text[: by.end()].rstrip()) if apart else None
+
+
+def _without_credits(text: str, start: int, end: int) -> int:
+    while (credit := _CREDITS.match(text, _skip_space(text, start, end))) is not None and credit.end() < end:
+        start = credit.end()
+    return _skip_space(text, start, end)
 
 
 def _skip_space(text: str, at: int, end: int) -> int:

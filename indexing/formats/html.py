@@ -26,7 +26,7 @@ _LEFT_OUT = frozenset(
         select style svg template textarea title video""",
     )
 )
-_OFTEN_UNCLOSED = ("a", "option", "rp", "rt", "title", "head")
+_OFTEN_UNCLOSED = ("a", "option", "rp", "rt", "title", "head", "span")
 # Links to notes and back, which would be read as a part of the word before them: by their roles (DPUB-ARIA),
 # EPUB's semantics, and the classes that pandoc, Python-Markdown, LibreOffice and Project Gutenberg give them.
 _NOTE_LINKS = frozenset(
@@ -36,6 +36,8 @@ _NOTE_LINKS = frozenset(
         fnanchor sdfootnoteanc sdfootnotesym sdendnoteanc sdendnotesym""",
     )
 )
+# Numbers of printed pages amid a sentence, as Project Gutenberg, the TEI and EPUB mark them.
+_PAGE_NUMBERS = frozenset(["pagenum", "pageno", "pagenumber", "page-number", "pagebreak", "doc-pagebreak"])
 _PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
@@ -46,7 +48,8 @@ _DECLARED = re.compile(
 # Taken out beforehand: html.parser takes quadratic time over many that are not closed, as over open tags.
 # No character is looked at more than twice: each alternative that may fail stops where the next may begin.
 _NO_ELEMENTS = re.compile(
-    r"<!--.*?(?:-->|\Z)"
+    r"<(script|style)\b[^>]*+(?<!/)>.*?(?:</\1\s*+>|\Z)"  # before comments, which may be begun in them
+    r"|<!--.*?(?:-->|\Z)"
     r"|<!DOCTYPE[^\[>]*+\[(?:[^\]<]++|<(?!!DOCTYPE)|\](?!\s*+>))*+\]\s*+>"
     r"|<[!?][^>]*+(?:>|\Z)",
     re.I | re.S,
@@ -123,7 +126,9 @@ class _PageReader(HTMLParser):
         self._begin(tag, attributes)
         if (
             tag in _LEFT_OUT
-            or (tag == "a" and _leads_to_a_note(attributes))
+            or (tag == "a" and _is_any_of(_NOTE_LINKS, attributes))
+            or (tag in ("a", "span") and _is_any_of(_PAGE_NUMBERS, attributes))
+            or (tag == "span" and self._open["span"])  # so that its end is not taken for the outer one's
             or (tag == "div" and dict(attributes).get("title") in _PAGE_HEADS)
         ):
             self._left_out.append(tag)
@@ -198,6 +203,6 @@ class _PageReader(HTMLParser):
         self._preformatted = self._preformatted and tag != "pre"
 
 
-def _leads_to_a_note(attributes: list[tuple[str, str | None]]) -> bool:
+def _is_any_of(kinds: frozenset[str], attributes: list[tuple[str, str | None]]) -> bool:
     stated = (value for key, value in attributes if key in ("role", "epub:type", "class") and value)
-    return any(kind in _NOTE_LINKS for value in stated for kind in value.lower().split())
+    return any(kind in kinds for value in stated for kind in value.lower().split())

@@ -34,6 +34,11 @@ _NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud80
 _MOST_MARKS = 30  # that the text of any language sets on one letter (Unicode Standard Annex 15, section 13)
 _LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _MOST_CONTROL = 0.02  # of the characters; more is no text
+# Of a text whose paragraphs are one line each: how long its tenth longest in a hundred lines are, and how
+# many are blank. Lines that were wrapped, and verses, are shorter.
+_LONGEST_WRAPPED = 200  # characters
+_MOST_BLANK = 0.05
+_FEWEST_LINES = 10
 
 
 def decode(data: bytes, name: str, declared: str | None = None) -> str:
@@ -60,6 +65,16 @@ def normalise(text: str) -> str:
     text = _NO_TEXT.sub("", _LINE_END.sub("\n", text))
     text = unicodedata.normalize("NFC", _with_sorted_marks(text))
     return _LINE_SPACE.sub("", text).strip()
+
+
+def with_blank_lines(text: str) -> str:
+    """A normalised text, its paragraphs a blank line apart where each is one line, as Word saves them."""
+    lines = text.split("\n")
+    written = sorted(len(line) for line in lines if line)
+    is_one_each = len(written) >= _FEWEST_LINES and written[-len(written) // 10] > _LONGEST_WRAPPED
+    if not is_one_each or len(lines) - len(written) > _MOST_BLANK * len(lines):
+        return text
+    return "\n\n".join(line for line in lines if line)
 
 
 def _with_sorted_marks(text: str) -> str:
@@ -100,7 +115,7 @@ def _decode(data: bytes, declared: str | None) -> str:
                 return data.decode(_superset(encoding))
             except (ValueError, LookupError):  # not only UnicodeDecodeError: it may hold a NUL
                 continue
-    return data.decode("latin-1")
+    return data.decode("cp1252", "replace")  # a stray byte is lost, and no quotation mark or dash with it
 
 
 def _wide_encoding(data: bytes) -> str | None:

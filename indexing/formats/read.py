@@ -29,7 +29,7 @@ from indexing.formats.mobi import read_mobi
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
 from indexing.formats.pictures import is_cover
-from indexing.formats.plain_text import decode, normalise
+from indexing.formats.plain_text import decode, normalise, with_blank_lines
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
 from indexing.sources.fetch import Fetched
@@ -83,6 +83,7 @@ def read_book(
         headings = document.contents or document.content.marks
         document = replace(document, left_out=tuple(sections(headings, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
+    clipped += gutenberg.licences(text, start, end)
     aside = [
         LeftOut(first - start, first - start + len(text[first:last].rstrip()))
         for first, last in clipped
@@ -155,7 +156,9 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             page = read_page(data, name, charset)
             return Document(join(page.blocks), page.title, page.author)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
-    return read_markdown(text, name) if media is Media.MARKDOWN else Document(MarkedText(text, (), {}))
+    if media is Media.MARKDOWN:
+        return read_markdown(text, name)
+    return Document(MarkedText(with_blank_lines(text), (), {}))
 
 
 def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:

@@ -83,7 +83,7 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
         )
     else:
         try:
-            yield from _find_files(Path(place).expanduser())
+            yield from _find_files(_whole(place))
         except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is shut, a ~user
             raise SourceError(
                 f"{place[:200]} cannot be read ({getattr(error, 'strerror', None) or error}); "
@@ -107,6 +107,12 @@ def suggested_id(place: str) -> str:
     return slug(Path(place).stem)
 
 
+def _whole(place: str) -> Path:
+    """The path of a place from the root: two files of one name in two folders are two books."""
+    path = Path(place).expanduser()
+    return Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would call a book what its link leads to)
+
+
 def _find_files(path: Path) -> Iterator[Source]:
     if not path.exists():
         raise SourceError(f"{path} does not exist; wanted a file, a folder, an address or gutenberg:ID")
@@ -126,7 +132,7 @@ def _find_files(path: Path) -> Iterator[Source]:
 
 def ignored_files(place: str) -> Iterator[Ignored]:
     """The files at ``place`` that ``find`` passes over, in order of their paths; none outside folders."""
-    path = Path(place).expanduser()
+    path = _whole(place)
     if path.is_dir():
         for file in sorted(_walk(path)):
             if not _is_book(file) and file.is_file():

@@ -16,7 +16,7 @@ from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
     from indexing.build import BookTask, Outcome
-    from indexing.sources.locate import Ignored
+    from indexing.sources.locate import Ignored, Source
     from service.settings import Settings
 
 _BAD_BOOKS = 3  # the exit code of a list that has some, which trying again does not mend
@@ -194,12 +194,16 @@ def _tasks(
 
     if not paths:
         raise StoryQAError("Missing argument PATH...; wanted files, folders or addresses, or --manifest FILE")
-    sources = [source for path in paths for source in find(path, settings)]
+    found: dict[str, Source] = {}
+    for path in paths:
+        for source in find(path, settings):
+            found.setdefault(source.name, source)  # two paths may lead to one book
+    sources = list(found.values())
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
     tasks = [source_task(source, book_id, title, everything) for source in sources]
-    return tasks, [one for path in paths for one in ignored_files(path)]
+    return tasks, list(dict.fromkeys(one for path in paths for one in ignored_files(path)))
 
 
 def _listed(
