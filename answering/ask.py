@@ -77,8 +77,8 @@ class Ask:
         _check_blank(self.question)
         _check_candidates(self.candidates)
         check_conversation(self.conversation)
-        _check_count("k", self.k, MOST_PASSAGES)
-        _check_count("n_best", self.n_best, MOST_ANSWERS)
+        check_count("k", self.k, MOST_PASSAGES)
+        check_count("n_best", self.n_best, MOST_ANSWERS)
         for before in self.before.values() if isinstance(self.before, Mapping) else [self.before]:
             before_offset(before, 0)
 
@@ -183,6 +183,8 @@ def limit_before(before: int | str | None, characters: int) -> int:
     return characters if offset is None else min(offset, characters)
 
 
-def _check_count(field: str, count: int, most: int) -> None:
-    if not 1 <= count <= most:
-        raise BadRequest(field, f"{field} is {count}; wanted 1 to {most}")
+def check_count(field: str, count: int, most: int | None = None) -> None:
+    """Raise ``BadRequest`` unless the count is a whole number from 1 to ``most``, if there is a most."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1 or (most and count > most):
+        wanted = "a whole number from 1 up" if most is None else f"1 to {most}"
+        raise BadRequest(field, f"{field} is {str(count)[:40]}; wanted {wanted}")

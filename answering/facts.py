@@ -70,9 +70,12 @@ class Facts:
 
 
 def check_properties(properties: Sequence[str]) -> tuple[str, ...]:
-    """The properties on one line each, each once; raises ``BadRequest`` for one that cannot be asked."""
+    """The properties on one line each, each once; raises ``BadRequest`` for one that cannot be asked.
+
+    A string is one of them.
+    """
     found = []
-    for one in properties:
+    for one in (properties,) if isinstance(properties, str) else properties:
         if not any(character.isalnum() for character in one):
             raise BadRequest("property", f"the property is empty ({one[:20]!r}); wanted at least one word")
         if len(one) > LONGEST_PROPERTY:

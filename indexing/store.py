@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -44,7 +45,7 @@ class IndexStore(Store):
         """See ``Store.ids``; other folders are passed over."""
         names = self._names()
         there = (id for id in names[bisect_left(names, start) :] if _is_there(self._pointer(id)))
-        return list(islice(there, most))
+        return list(islice(there, None if most is None else min(most, sys.maxsize)))  # islice takes no more
 
     def builds(self, of: Collection[str] | None = None) -> dict[str, str]:
         """See ``Store.builds``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from typing import Any, Protocol
 
@@ -12,9 +13,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from answering.book_qa import Searched
-from service.problems import Problem, problem_of
+from service.problems import Problem, problem_of, unexpected
 from service.schemas import AnswerResponse, SearchResponse, WordsOut
 from text.errors import StoryQAError
+
+log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "text/event-stream"
 _KEEP_ALIVE_S = 15.0
@@ -108,6 +111,9 @@ class AnswerEvents:
                 answer = working.result()
             except StoryQAError as error:
                 yield self._form.problem(problem_of(error))
+            except Exception as error:  # the status has gone out: nothing else would tell the client
+                log.exception("an unexpected %s", type(error).__name__)
+                yield self._form.problem(unexpected(error))
             else:
                 yield self._form.answer(answer)
         finally:

@@ -18,6 +18,7 @@ from answering.ask import Turn
 from answering.book_qa import MOST_WARMED, Ask, BookQA, Searched
 from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook
+from indexing.shelves import Shelf, UnknownShelf
 from readers import spec_of
 from readers.reading import OnWords
 from service import problems
@@ -196,6 +197,19 @@ class Service:
         """``cards``, and whether there are books after them."""
         cards = self.cards(after, limit + 1)
         return cards[:limit], len(cards) > limit
+
+    def shelves(self) -> list[Shelf]:
+        """All shelves, by their names; the log has those that are damaged."""
+        shelves = self.qa.store.shelves()
+        read = []
+        for name in shelves.names():
+            try:
+                read.append(shelves.get(name))
+            except IndexMismatch as error:
+                log.error("%s", error)
+            except UnknownShelf:  # deleted since the names were read
+                continue
+        return read
 
     async def in_time(
         self,

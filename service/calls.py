@@ -18,7 +18,8 @@ from service.schemas import AnswerResponse, Health, ReaderOut, SearchResponse, S
 def question(book_id: str | Sequence[str], text: str, **options: Any) -> dict[str, Any]:
     """The body of a question; options that are None are left to the service."""
     books = book_id if isinstance(book_id, str) else [*book_id]
-    return {"book_id": books, "question": text} | {k: v for k, v in options.items() if v is not None}
+    given = {k: dict(v) if isinstance(v, Mapping) else v for k, v in options.items() if v is not None}
+    return {"book_id": books, "question": text} | given
 
 
 def answer(body: Mapping[str, Any]) -> Call[AnswerResponse]:
@@ -96,8 +97,9 @@ def recap(book_id: str, before: int | str | None, sentences: int | None) -> Call
 def facts(book_id: str, properties: Sequence[str], before: int | str | None) -> Call[FactsOut]:
     """GET /books/{id}/facts."""
     params: dict[str, Any] = {} if before is None else {"before": before}
-    if properties:
-        params["property"] = [*properties]
+    asked = [properties] if isinstance(properties, str) else [*properties]
+    if asked:
+        params["property"] = asked
     return Call("GET", f"{_book(book_id)}/facts", TypeAdapter(FactsOut), params=params)
 
 
@@ -144,13 +146,17 @@ def ready() -> Call[Health]:
 
 
 def _book(book_id: str) -> str:
-    # As one step of the path, whatever it holds.
-    return f"/books/{quote(book_id, safe='')}"
+    return f"/books/{_step(book_id)}"
 
 
 def _job(job_id: str) -> str:
-    return f"/jobs/{quote(job_id, safe='')}"
+    return f"/jobs/{_step(job_id)}"
 
 
 def _shelf(name: str) -> str:
-    return f"/shelves/{quote(name, safe='')}"
+    return f"/shelves/{_step(name)}"
+
+
+def _step(name: str) -> str:
+    """The name as one step of a path, whatever it holds; half a surrogate pair is in no name."""
+    return quote(name, safe="", errors="replace")

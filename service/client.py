@@ -16,6 +16,7 @@ from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.client_requests import (
     POLL_S,
     TIMEOUT_S,
+    UNSENDABLE,
     URL,
     Call,
     JobStatus,
@@ -230,6 +231,9 @@ class Client:
     def _try(self, call: Call[Result]) -> Result:
         try:
             with parts(call) as sent:
-                return call.result(self._http.request(call.method, call.path, **sent))
+                response = self._http.request(call.method, call.path, **sent)
         except httpx.TransportError as error:
             raise unreachable(self._http.base_url, error) from error
+        except UNSENDABLE as error:
+            raise ServiceError(f"the request cannot be sent: {error}") from error
+        return call.result(response)

@@ -26,6 +26,8 @@ URL = "http://127.0.0.1:8000"
 TIMEOUT_S = 150.0
 POLL_S = 0.5
 _BUSY = frozenset({429, 503})
+# What is raised for a file that cannot be read, and for what cannot be written as JSON, a URL or a header.
+UNSENDABLE = (OSError, TypeError, ValueError, httpx.InvalidURL)
 
 
 class ServiceError(StoryQAError):
@@ -177,8 +179,12 @@ def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceError:
 
 
 def headers(key: str | None) -> dict[str, str]:
-    """How a client shows its key."""
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
+    """How a client shows its key; raises ``ServiceError`` for one that no header can hold."""
+    if key is None:
+        return {}
+    if not (key.isascii() and key.isprintable()):
+        raise ServiceError("the key has a character that no key has; wanted what storyqa keys create said")
+    return {"Authorization": f"Bearer {key}"}
 
 
 def done(job: JobStatus) -> JobStatus:

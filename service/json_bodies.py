@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -23,11 +24,11 @@ class JsonRoute(APIRoute):
             return handle
 
         def parse(body: bytes) -> Any:
-            content = json.loads(body)
+            content = _loaded(body)
             _, errors = field.validate(content, {}, loc=("body",))
             if errors:
                 # An HTTPException, for FastAPI makes a 400 of everything else that reading raises.
-                raise HTTPException(422) from RequestValidationError(errors)
+                raise HTTPException(422) from RequestValidationError(errors, body=content)
             return content
 
         class ParsedRequest(Request):
@@ -38,3 +39,18 @@ class JsonRoute(APIRoute):
             return await handle(ParsedRequest(request.scope, request.receive))
 
         return handle_parsed
+
+
+def _loaded(body: bytes) -> Any:
+    """The JSON; raises JSONDecodeError, which FastAPI knows, and HTTPException for what else is none."""
+    try:
+        return json.loads(body)
+    except json.JSONDecodeError:
+        raise
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8"
+    except RecursionError:
+        problem = "it is nested too deep"
+    except ValueError:  # Python reads no number that is longer
+        problem = f"it has a number of more than {sys.get_int_max_str_digits():,} digits"
+    raise HTTPException(400, f"the body is not JSON: {problem}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from answering.ask import Ask, BadRequest, limit_before
+from answering.ask import Ask, BadRequest, check_count, limit_before
 from answering.book_qa import BookQA
 from answering.facts import FactFinder
 from indexing.build import BuildSettings, build_book
@@ -56,6 +56,8 @@ class Library:
 
     def books(self, *, after: str = "", limit: int | None = None) -> list[BookOut]:
         """Every book whose index is whole, sorted by id; of those ``after`` an id, at most ``limit``."""
+        if limit is not None:
+            check_count("limit", limit)
         return [BookOut.of(card) for card in self._qa.store.page(after, limit)[0]]
 
     def ask(
@@ -75,6 +77,8 @@ class Library:
         ``book`` is an id, a list of ids, ``shelf:NAME`` or ``*`` for all. ``k`` passages are read, up to
         ``before`` alone: a character offset or a share such as ``"40%"``, of each book or by id.
         """
+        if isinstance(candidates, str):  # whose letters would be the candidates
+            raise BadRequest("candidates", f"candidates is {candidates[:20]!r}; wanted a list of them")
         asked = Ask(
             _books(book),
             question,

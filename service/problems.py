@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -39,6 +39,7 @@ _RETRY_AFTER_S = 2  # where the error does not know better
 MOST_CULPRITS = 20  # of the things wrong with a request that are reported
 _SCHEMA = "#/components/schemas/Problem"
 _NAMELESS = "about:blank"  # the status says it all
+_OF_NAMES = ("missing", "extra_forbidden")  # errors of a field that need not be there as it is named
 _LONGEST_STEP = 100  # characters of a pointer's, which a client may have made up
 
 
@@ -174,8 +175,8 @@ def problem_of(error: StoryQAError) -> Problem:
         case NeedsReferences():
             return _problem(422, detail, "needs-references")
         case BadRequest():
-            in_query = error.field.startswith("query/")
-            culprit = Culprit(pointer=error.field if in_query else f"/{error.field}", detail=detail)
+            in_body = error.field and not error.field.startswith("query/")
+            culprit = Culprit(pointer=f"/{error.field}" if in_body else error.field, detail=detail)
             return _problem(422, detail, "invalid-request", errors=[culprit])
         case Refused():
             return _problem(error.status, detail, error.kind)
@@ -220,17 +221,32 @@ async def _on_our_error(request: Request, error: Exception) -> Response:
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = error.errors()
-    culprits = [Culprit(pointer=_pointer(one["loc"]), detail=_detail(one)) for one in errors[:MOST_CULPRITS]]
+    culprits = [
+        Culprit(pointer=_pointer(one, error.body), detail=_detail(one)) for one in errors[:MOST_CULPRITS]
+    ]
     detail = "; ".join(f"{culprit.pointer or 'body'}: {culprit.detail}" for culprit in culprits[:5])
     if len(errors) > MOST_CULPRITS:
         detail += f"; and {len(errors) - 5:,} more, of which {MOST_CULPRITS - 5} are listed"
     return ProblemResponse(_problem(422, detail, "invalid-request", errors=culprits))
 
 
-def _pointer(loc: Sequence[str | int]) -> str:
-    """``("body", 0, "k")`` as the JSON pointer ``/0/k``; query and path parameters by their place."""
-    place, *steps = (_cut(str(step)).replace("~", "~0").replace("/", "~1") for step in loc)
-    return "/".join(["" if place == "body" else place, *steps])
+def _pointer(error: dict[str, Any], body: Any) -> str:
+    """For ``("body", 0, "k")`` the JSON pointer ``/0/k``; query and path parameters by their place."""
+    place, *steps = error["loc"]
+    if place == "body":
+        place, steps = "", list(_steps_within(body, steps, error["type"]))
+    return "/".join([place, *(_cut(str(step)).replace("~", "~0").replace("/", "~1") for step in steps)])
+
+
+def _steps_within(body: Any, steps: Sequence[str | int], kind: str) -> Iterator[str | int]:
+    """The steps that lead on in ``body``; pydantic has others between them, the kinds of a union for one."""
+    for number, step in enumerate(steps, 1):
+        inside = range(len(body)) if isinstance(body, list) else body if isinstance(body, dict) else ()
+        if step in inside:
+            body = body[step]
+            yield step
+        elif kind in _OF_NAMES and number == len(steps):
+            yield step
 
 
 def _cut(step: str) -> str:
@@ -259,9 +275,9 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return ProblemResponse(_problem(error.status_code, detail), dict(error.headers or {}))
 
 
-def unexpected(error: Exception) -> Response:
-    """The answer where something failed that nobody thought of; the log has the whole of it."""
+def unexpected(error: Exception) -> Problem:
+    """The problem where something failed that nobody thought of; whoever asks for it logs the whole."""
     if is_full(error):
-        return ProblemResponse(_problem(507, "the server's disk is full; make room and ask again", "no-room"))
+        return _problem(507, "the server's disk is full; make room and ask again", "no-room")
     detail = f"an unexpected {type(error).__name__}; the server's log has more under this X-Request-ID"
-    return ProblemResponse(_problem(500, detail))
+    return _problem(500, detail)

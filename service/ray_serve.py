@@ -233,7 +233,7 @@ def front(replicas: Any, settings: Settings) -> FastAPI:
 
 
 async def _on_unexpected(request: Request, error: Exception) -> Response:
-    return problems.unexpected(error)
+    return problems.ProblemResponse(problems.unexpected(error))
 
 
 def app(arguments: dict[str, Any]) -> Any:

@@ -34,9 +34,8 @@ class ShelfIn(RequestBody):
 
 @router.get("/shelves", responses=problems.responses(500))
 def shelves(service: TheService) -> list[ShelfOut]:
-    """Every shelf."""
-    found = _shelves(service)
-    return [ShelfOut.model_validate(found.get(name)) for name in found.names()]
+    """Every shelf that is whole."""
+    return [ShelfOut.model_validate(one) for one in service.shelves()]
 
 
 @router.get("/shelves/{name}", responses=problems.responses(404, 422, 500))

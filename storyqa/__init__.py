@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.client import Client
     from service.client_requests import JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
     from service.local_library import Library
-    from service.overview_schemas import ProfileOut, RecapOut
+    from service.overview_schemas import FactsOut, ProfileOut, RecapOut
     from service.schemas import (
         AnswerResponse,
         CandidateOut,
@@ -51,6 +51,7 @@ _WHERE = {
     "ShelfOut": "service.schemas",
     "ReaderOut": "service.schemas",
     "Version": "service.schemas",
+    "FactsOut": "service.overview_schemas",
     "ProfileOut": "service.overview_schemas",
     "RecapOut": "service.overview_schemas",
     "BookDetails": "service.book_schemas",
@@ -73,6 +74,7 @@ __all__ = [
     "CharacterOut",
     "Client",
     "EvidenceOut",
+    "FactsOut",
     "HitOut",
     "IndexMismatch",
     "JobFailed",

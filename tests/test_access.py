@@ -22,7 +22,7 @@ from test_service import ASKED
 from indexing.store import IndexStore
 from service.access.api_keys import BadKeys, KeyFile, Scope, find_key, keys_in_environment, make_key
 from service.access.authorization import is_loopback, scope_of
-from service.access.middleware import MAX_QUESTION_BYTES
+from service.access.middleware import MAX_QUESTION_BYTES, MAX_SHELF_BYTES
 from service.access.rate_limits import RateLimits
 from service.cli import run
 from service.settings import Settings
@@ -256,6 +256,16 @@ def test_pages_of_other_sites_can_change_nothing_and_read_nothing_unless_named(
         )
         assert preflight.status_code == 200
         assert preflight.headers["access-control-allow-origin"] == site["Origin"]
+        for path, method, sent in (
+            ("/shelves/sea", "PUT", "authorization, content-type"),
+            ("/mcp", "POST", "mcp-protocol-version, mcp-session-id"),
+            ("/v1/chat/completions", "POST", "authorization, x-stainless-lang"),
+        ):
+            asked = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": sent}
+            preflight = client.options(path, headers=site | asked)
+            assert preflight.status_code == 200, preflight.text
+            assert preflight.headers["access-control-allow-headers"] == sent
+            assert method in preflight.headers["access-control-allow-methods"]
         answer = client.post("/answer", json=ASKED[0], headers=site | key)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == site["Origin"]
@@ -283,6 +293,14 @@ def test_a_body_beyond_the_limit_is_refused_whatever_it_claims(open_client: http
     pieces = (b" " * 2**16 for _ in range(MAX_QUESTION_BYTES // 2**16 + 2))
     assert problem(open_client.post("/answer", content=pieces), 413) == content
     assert open_client.post("/answer", json=ASKED[0]).status_code == 200
+
+
+def test_a_shelf_may_be_as_large_as_a_shelf_can_be(open_client: httpx.Client) -> None:
+    books = [f"{number:0>128}" for number in range(10_000)]
+    assert "unknown book" in problem(open_client.put("/shelves/all", json={"books": books}), 404)["detail"]
+    refused = open_client.put("/shelves/all", content=b" " * (MAX_SHELF_BYTES + 1))
+    assert "larger than 3 MB" in problem(refused, 413)["detail"]
+    assert "at most 10,000 ids" in refused.json()["detail"]
 
 
 def test_a_claim_of_a_gigabyte_is_refused_before_anything_is_sent(open_client: httpx.Client) -> None:

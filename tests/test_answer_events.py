@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import gc
 import json
 import threading
@@ -18,6 +20,9 @@ from server import problem, serving, wait_until_ready
 
 from answering.book_qa import Ask, BookQA, Searched
 from indexing.store import IndexStore
+from service.answer_events import AnswerEvents, EventForm, NamedEvents
+from service.assistants.completion_form import CompletionForm
+from service.schemas import AnswerResponse
 from service.settings import Settings
 
 ASKED: list[dict[str, Any]] = [{"book_id": book, "question": question} for book, question in shelf.QUESTIONS]
@@ -114,6 +119,36 @@ def test_what_fails_after_the_passages_were_found_is_a_problem_among_the_events(
     assert content["status"] == 502
     assert content["type"] == "urn:storyqa:problem:model-endpoint"
     assert set(content) == {"type", "title", "status", "detail"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [(MemoryError(), 500, "unexpected MemoryError"), (OSError(errno.ENOSPC, "full"), 507, "disk is full")],
+)
+def test_what_nobody_thought_of_is_a_problem_among_the_events_and_in_the_log(
+    shelf_store: IndexStore, caplog: pytest.LogCaptureFixture, error: Exception, status: int, said: str
+) -> None:
+    book, question = shelf.QUESTIONS[0]
+    [searched] = BookQA(shelf_store).search_many([Ask(book, question, retriever="bm25")])
+
+    async def heard(form: EventForm) -> list[str]:
+        events = AnswerEvents(form)
+
+        async def answering() -> AnswerResponse:
+            events.on_found(searched)
+            await asyncio.sleep(0.01)
+            raise error
+
+        return [str(event) async for event in (await events.response(answering())).body_iterator]
+
+    found, problem = asyncio.run(heard(NamedEvents()))
+    assert found.startswith("event: found\n")
+    assert problem.startswith("event: problem\n")
+    assert json.loads(problem.partition("data: ")[2])["status"] == status
+    assert said in problem
+    chunk = asyncio.run(heard(CompletionForm("lantern", "http://localhost")))[-1]
+    assert said in json.loads(chunk.removeprefix("data: "))["error"]["message"]
+    assert f"an unexpected {type(error).__name__}" in caplog.text
 
 
 def test_words_are_not_heard_twice_where_another_question_of_the_batch_fails(shelf_store: IndexStore) -> None:

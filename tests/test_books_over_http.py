@@ -181,7 +181,7 @@ FILE = part("file", b"Once there was a bell.", '; filename="bell.txt"')
         (FILE + part("title", b"x" * 301) + b"--cut--\r\n", 422, "/title"),
         (FILE + part("title", b"x" * 10_000) + b"--cut--\r\n", 422, "/title"),
         (FILE + part("path", b"/etc") + b"--cut--\r\n", 422, "/path"),
-        (part("") + b"--cut--\r\n", 422, "/"),
+        (part("") + b"--cut--\r\n", 422, ""),
         (FILE, 400, None),
         (b"", 400, None),
         (b"no form at all", 400, None),
@@ -198,25 +198,27 @@ def test_a_form_that_is_wrong_is_a_problem_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
+    ("body", "status", "pointer"),
     [
-        (b"", 400),
-        (b"{", 400),
-        (b"[]", 422),
-        (b"{}", 422),
-        (b'{"text": ""}', 422),
-        (b'{"text": 7}', 422),
-        (b'{"text": "x", "id": "No Slug"}', 422),
-        (b'{"text": "x", "path": "/etc"}', 422),
-        (b'{"text": "x", "title": ""}', 422),
-        (b'{"text": "\xff"}', 400),
-        (b"[" * 10_000, 400),
+        (b"", 400, None),
+        (b"{", 400, None),
+        (b"[1]", 422, ""),
+        (b"{}", 422, "/text"),
+        (b'{"text": ""}', 422, "/text"),
+        (b'{"text": 7}', 422, "/text"),
+        (b'{"text": "x", "id": "No Slug"}', 422, "/id"),
+        (b'{"text": "x", "path": "/etc"}', 422, "/path"),
+        (b'{"text": "x", "title": ""}', 422, "/title"),
+        (b'{"text": "\xff"}', 400, None),
+        (b"[" * 10_000, 400, None),
     ],
 )
 def test_a_text_that_is_wrong_is_a_problem_and_leaves_nothing(
-    body: bytes, status: int, client: httpx.Client, folder: Path
+    body: bytes, status: int, pointer: str | None, client: httpx.Client, folder: Path
 ) -> None:
-    problem(client.post("/books", content=body, headers={"content-type": "application/json"}), status)
+    response = client.post("/books", content=body, headers={"content-type": "application/json"})
+    content = problem(response, status)
+    assert [error["pointer"] for error in content.get("errors", [])] == [pointer] * (pointer is not None)
     assert uploads(folder) == []
 
 

@@ -8,9 +8,10 @@ import http.server
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -92,6 +93,37 @@ def test_async_questions_are_asked_at_once(url: str, offline: AnswerResponse) ->
             )
 
     assert all(same(answer, offline) for answer in asyncio.run(ask_all()))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda client: client.answer("lantern", "\ud800"), "surrogates not allowed"),
+        (lambda client: client.answer("lantern", "Who?", k=float("nan")), "not JSON compliant"),
+        (lambda client: client.answer("lantern", "Who?", candidates={"a", "b"}), "not JSON serializable"),
+        (lambda client: client.add_book("/nonexistent"), "No such file or directory: '/nonexistent'"),
+    ],
+)
+def test_what_cannot_be_sent_is_an_error_that_says_why(
+    url: str, client: Client, call: Callable[[Any], Any], said: str
+) -> None:
+    async def awaited() -> None:
+        async with AsyncClient(url) as client:
+            await call(client)
+
+    with pytest.raises(ServiceError, match=f"the request cannot be sent: .*{said}"):
+        call(client)
+    with pytest.raises(ServiceError, match=f"the request cannot be sent: .*{said}"):
+        asyncio.run(awaited())
+
+
+def test_keys_and_ids_that_are_none_are_errors_and_limits_may_be_any_mapping(client: Client) -> None:
+    with pytest.raises(ServiceError, match="the key has a character that no key has"):
+        Client(key="ключ")
+    with pytest.raises(ServiceError, match="unknown book"):
+        client.book("\ud800")
+    limited = client.answer("lantern", "Who?", before=MappingProxyType({"lantern": 0}))
+    assert limited.passages == []
 
 
 def test_a_problem_is_an_error_that_says_what_the_service_said(client: Client) -> None:

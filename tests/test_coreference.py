@@ -32,6 +32,9 @@ PUT = [
     ("And where does she live?", [("Who is Corin?", "a lodger")], "And where does Corin live?"),
     ("Who saw him?", [("Where was Mara at dawn?", "in his boat")], "Who saw Mara?"),
     ("What did she count there?", [("Where did Corin go?", "the loft")], "What did Corin count in the loft?"),
+    ("Who sang there?", [("Where did Corin come from?", "From the mill")], "Who sang in the mill?"),
+    ("Who sang there?", [("Where did Corin go?", "to Vell")], "Who sang in Vell?"),
+    ("Who sang there?", [("Where was the sail?", "Behind the mill")], "Who sang behind the mill?"),
     ("Why?", [("Who shut the door?", "Corin")], "Why Corin shut the door?"),
     ("And when?", [("What did Corin lose?", "A coin")], "When did Corin lose a coin?"),
     ("But how?", [("Did Mara row out?", "He did.")], "How did Mara row out?"),
@@ -40,13 +43,18 @@ PUT = [
     ("Who mended them?", [("What did Mara hang up?", "his nets")], "Who mended his nets?"),
     ("Did they quarrel?", [("What did Mara say to Corin?", "nothing")], "Did Mara and Corin quarrel?"),
     ("What did Mr. Thorne owe him?", [MARA], "What did Mr. Thorne owe him?"),
+    ("Why?", [("Who shut the door?", "Mrs. Wimpole")], "Why Mrs. Wimpole shut the door?"),
+    ("Where did he go?", [("Who rowed out?", "Dr. J.B. Watson")], "Where did Dr. J.B. Watson go?"),
+    ("Did they row?", [("Who was late?", "Mr. Thorne and Corin")], "Did Mr. Thorne and Corin row?"),
 ]
 AS_IT_STANDS = [
     ("What did Corin say when she came in?", [MARA]),  # her own
     ("Is it true that nobody saw Mara?", [CORIN]),
     ("Is there a loft?", [("Where is the sail?", "in the boat")]),
     ("What happened then?", [MARA]),
+    ("Who sang there?", [("Where was Mara?", "with Corin")]),
     ("Why?", [("Why did Mara row out?", "he had promised it")]),
+    ("Why?", [("Who shut the door?", "The king. He was cold")]),  # no phrase
     ("Who saw him?", [("Where is the sail?", "in the boat")]),
     ("Where did she go?", [MARA]),  # nobody whom the book calls so was spoken of
     ("Who saw him?", []),

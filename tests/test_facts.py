@@ -175,6 +175,10 @@ def test_command_client_and_library_tell_what_the_call_does(
     monkeypatch.setenv("STORYQA_CACHE", str(tmp_path))
     library = Library(store.root, retriever="bm25", reader="overlap")
     assert library.facts("weigher", asked, before="90%").model_dump() == wanted
+    alone = library.facts("weigher", "author")
+    assert [one.property for one in alone.facts] == ["author"]
+    with Client(str(http.base_url)) as client:
+        assert client.facts("weigher", "author") == alone
     monkeypatch.setenv("STORYQA_RETRIEVER", "bm25")
     monkeypatch.setenv("STORYQA_READER", "overlap")
     properties = [part for one in asked for part in ("--property", one)]

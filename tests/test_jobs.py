@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -25,9 +26,9 @@ from indexing.store import IndexStore
 from service.ingestion import index_worker
 from service.ingestion.incoming import NoState
 from service.ingestion.index_worker import work
-from service.ingestion.ingester import BookExists, Ingester
-from service.ingestion.jobs import JobQueue, TooManyJobs, UnknownJob
-from service.ingestion.uploads import plain, safe_name
+from service.ingestion.ingester import Ingester
+from service.ingestion.jobs import BookExists, JobQueue, TooManyJobs, UnknownJob
+from service.ingestion.uploads import Upload, plain, safe_name
 from service.settings import Settings
 
 
@@ -239,6 +240,32 @@ def test_a_book_that_something_else_indexes_is_not_removed(tmp_path: Path) -> No
     with ingester.store.claim("one"), pytest.raises(BookExists, match="being indexed"):
         ingester.remove("one")
     assert ingester.jobs.get(waiting).status == "queued"
+
+
+def test_of_uploads_at_once_that_may_replace_nothing_one_alone_is_taken(tmp_path: Path) -> None:
+    ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
+    together = threading.Barrier(4)
+
+    def send(id: str | None) -> str:
+        incoming = ingester.jobs.reserve(100)
+        incoming.file.write(shelf.CLOCK.encode())
+        together.wait()
+        try:
+            return ingester.add(Upload("tale.txt", id, None), incoming).book_id
+        except BookExists as refused:
+            return str(refused)
+        finally:
+            incoming.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        said = list(pool.map(send, [None] * 4))
+        assert said.count("tale") == len(ingester.jobs.of_book("tale")) == 1
+        assert sum("'tale' already; send id=tale" in one for one in said) == 3
+        assert len(list(ingester.jobs.upload("x").parent.iterdir())) == 1
+        work(ingester.jobs, ingester.store, 0.01)  # now the store has it, and no job
+        said = list(pool.map(send, [None, "tale", None, None]))
+    assert said.count("tale") == len(ingester.jobs.of_book("tale")) == 1
+    assert said[1] == "tale"
 
 
 def test_a_job_that_has_begun_when_its_book_is_removed_does_not_publish_it(

@@ -261,3 +261,16 @@ def test_a_damaged_shelf_is_said_to_be_one_and_can_be_put_anew(tmp_path: Path) -
             shelves.get("x")
     assert shelves.put("x", ["b"]).books == ("b",)
     assert shelves.names() == ["x"]
+
+
+def test_a_shelf_that_is_damaged_or_gone_is_left_out_of_the_lists(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    IndexStore(tmp_path).shelves().put("whole", ["a"])
+    (tmp_path / "shelves" / "bad.json").write_text("[")
+    (tmp_path / "shelves" / "gone.json").symlink_to("nowhere")  # named, and not there when it is read
+    with serving(Settings(store=tmp_path, retriever="bm25", reader="overlap")) as http:
+        assert [one["name"] for one in http.get("/shelves").json()] == ["whole"]
+        assert [one["id"] for one in http.get("/v1/models").json()["data"]] == ["shelf:whole"]
+        assert "shelves delete bad" in problem(http.get("/shelves/bad"), 500)["detail"]
+    assert "the shelf 'bad' cannot be read" in caplog.text

@@ -35,12 +35,22 @@ _GENDERED = 0.65  # share of them that tell by which pronoun somebody is called
 
 _THEY, _IT = frozenset({"they", "them", "their"}), frozenset({"it", "its"})
 _OF_SOMEBODY = frozenset({"his", "her", "their", "its"})
+_WHERE = frozenset(
+    {"in", "at", "on", "by", "near", "under", "behind", "beside", "beyond", "above", "below", "outside"}
+    | {"inside", "within", "around", "across", "over", "among", "between", "upon", "beneath", "up", "down"}
+)
+_WHENCE = frozenset({"to", "from", "for", "of", "until", "into", "towards", "toward", "through"})
 _CLAUSES = frozenset({"that", "to", "if", "whether"})  # behind an "it" that stands for nothing
 _BARE = re.compile(r"(?:(?:and|but|so|then),? )*(why|how|when|where)", re.I)
 _ADVERBS = frozenset({"why", "how", "when", "where"})
 _PRONOUNS = frozenset({"who", "whom", "what", "which"})
 _CAPITAL = r"[^\W\d_a-z][\w'’-]*"
 _NAME = re.compile(rf"(?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: (?:(?:of|de|von|the) )?{_CAPITAL})*")
+# A title or an initial whose full stop ends no sentence.
+_SHORTENED = re.compile(
+    r"\b(?:(?i:mrs?|messrs|ms|mme|mlle|dr|prof|rev|st|capt|col|gen|maj|lt|sgt)\.(?= )"
+    r"|[^\W\d_a-z]\.(?= ?[^\W\d_a-z]))"
+)
 _WHO_IS = re.compile(rf"\b[Ww]ho(?:['’]s| is| was| are| were) (?=(?:[^\W\d_a-z]\w*\. )?{_CAPITAL})")
 
 
@@ -98,8 +108,8 @@ def _meant(key: str, turns: Sequence[Asked], text: str) -> str | None:
     """What a pronoun stands for in the last turns, if that can be told."""
     last = turns[: -TURNS - 1 : -1]
     if key == "there":
-        places = (_phrase(answer) for asked, answer in last if question_kind(asked) == Kind.WHERE)
-        return next((one if one.split()[0] in PREPOSITIONS else f"in {one}" for one in places if one), None)
+        places = (_place(answer) for asked, answer in last if question_kind(asked) == Kind.WHERE)
+        return next((one for one in places if one), None)
     if key in _IT:
         things = (_phrase(answer) for asked, answer in last if question_kind(asked) == Kind.WHAT)
         return next((one for one in things if one and one[0].islower()), None)
@@ -142,10 +152,22 @@ def _several(asked: str, answer: str) -> Iterator[str]:
 def _phrase(answer: str) -> str | None:
     """The answer as it can stand within a question; None for a long one or none."""
     said = answer.strip(" \t\n.,;:!?\"“”‘’'—-")
-    if not said or len(said.split()) > LONGEST or re.search(r"[.;:!?\"“”\n]", said):
+    if not said or len(said.split()) > LONGEST or re.search(r"[.;:!?\"“”\n]", _SHORTENED.sub("", said)):
         return None
     first, *_ = said.split()
     return said[0].lower() + said[1:] if first.lower() in {"the", "a", "an", "in", "at", "on", "to"} else said
+
+
+def _place(answer: str) -> str | None:
+    """The place in an answer, as it can stand for "there": in Kansas, of "from Kansas"; None without one."""
+    phrase = _phrase(answer) or ""
+    word, _, rest = phrase.partition(" ")
+    first = word.lower()
+    if first in _WHERE:
+        return f"{first} {rest}".rstrip()
+    if first in _WHENCE:
+        return f"in {rest}" if rest else None
+    return f"in {phrase}" if phrase and first not in PREPOSITIONS else None
 
 
 def _names(text: str) -> list[str]:
@@ -183,7 +205,7 @@ def pronoun_of_title(name: str) -> Pronoun | None:
     bearer = next(
         (TITLES[word] for one in name.split() if (word := one.rstrip(".").lower()) in TITLES), "any"
     )
-    return None if bearer == "any" else "he" if bearer == "man" else "she"
+    return None if bearer in ("office", "any") else "he" if bearer == "man" else "she"
 
 
 def times_called(text: str, ends: Iterable[int]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from indexing.shelves import MOST_BOOKS
 from service import problems
 from service.access.api_keys import KeyFile, Keyring, keys_in_environment
 from service.access.authorization import AuthorizationMiddleware, scope_of
@@ -21,6 +22,7 @@ from service.settings import Settings
 
 MAX_QUESTION_BYTES = 256 * 2**10  # 256 questions of a thousand bytes each
 MAX_TEXT_BYTES = 8 * 2**20  # of a book sent as JSON
+MAX_SHELF_BYTES = 3 * 2**20  # ten thousand ids of two hundred characters each
 # Between two pieces of a body, and for all of it beside what it takes at the slowest that is put up with;
 # whoever sends slower than that holds a place that others need.
 _BODY_TIMEOUT_S = 60.0
@@ -61,8 +63,8 @@ def install(app: FastAPI, settings: Settings) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["*"],  # the clients of MCP, and OpenAI's, send some of their own
             expose_headers=["Location", "Retry-After", "X-Request-ID"],
         )
 
@@ -116,9 +118,9 @@ class BodyTooSlow(Refused):
 class BodyLimit:
     """Passes on at most ``MAX_QUESTION_BYTES`` of a body; to ``/books`` ``MAX_TEXT_BYTES``, or ``largest``.
 
-    What a request claims is looked at before anything is read, what it sends is counted as it comes. A
-    refusal is sent at once; the connection is closed when the client has sent the rest or gone, or has been
-    waited for long enough (RFC 9112, section 9.6).
+    To a shelf it passes on ``MAX_SHELF_BYTES``. What a request claims is looked at before anything is read,
+    what it sends is counted as it comes. A refusal is sent at once; the connection is closed when the client
+    has sent the rest or gone, or has been waited for long enough (RFC 9112, section 9.6).
     """
 
     def __init__(self, app: ASGIApp, *, largest: int, timeout_s: float = _BODY_TIMEOUT_S) -> None:
@@ -142,6 +144,8 @@ class BodyLimit:
             )
             if is_upload:
                 limit, advice = self._largest, ""
+        elif scope["path"].startswith("/shelves/"):
+            limit, advice = MAX_SHELF_BYTES, f"; send at most {MOST_BOOKS:,} ids"
         counted = 0
         whole = refused = False
 

@@ -51,8 +51,7 @@ def models(
     a `model`.
     """
     cards, has_more = service.page(after, limit)
-    shelves = service.qa.store.shelves()
-    on_shelves = [] if after else [ModelOut.of_shelf(shelves.get(name)) for name in shelves.names()]
+    on_shelves = [] if after else [ModelOut.of_shelf(shelf) for shelf in service.shelves()]
     return ModelList(
         data=[*map(ModelOut.of, cards), *on_shelves],
         last_id=cards[-1].id if cards else None,

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
-from indexing.errors import DiskFull, IndexMismatch, UnknownBook
+from indexing.errors import DiskFull
 from indexing.store_protocol import Store
-from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, NoRoom, NoState
 from service.ingestion.indexer import Indexer
-from service.ingestion.jobs import JobQueue, UploadJob
+from service.ingestion.jobs import BookExists, JobQueue, UploadJob
 from service.ingestion.uploads import Upload
 from service.settings import Settings
 
 _REMOVED = "the book was removed before it was indexed"
 _STOP_S = 15.0  # that the process which indexes may take to be ended, by whichever service has started it
 _POLL_S = 0.05
-
-
-class BookExists(Refused):
-    """A book that would have to be replaced, or is being indexed by something else than a job."""
-
-    status = 409
-    kind = "book-there"
 
 
 class Ingester:
@@ -42,11 +35,8 @@ class Ingester:
     def add(self, upload: Upload, incoming: IncomingFile) -> UploadJob:
         """Queue the book that came in; raises ``BookExists``, ``NoRoom`` and ``TooManyJobs``."""
         book_id = upload.book_id()
-        if upload.id is None and (self._has(book_id) or self.jobs.of_book(book_id)):
-            raise BookExists(
-                f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
-            )
-        job = self.jobs.add(incoming, book_id, upload.title, upload.name, self.most)
+        is_there = partial(self.store.holds, book_id) if upload.id is None else None
+        job = self.jobs.add(incoming, book_id, upload.title, upload.name, self.most, is_there)
         self.indexer.wake()
         return job
 
@@ -61,7 +51,7 @@ class Ingester:
 
         Raises ``UnknownBook``, ``BookExists``, ``NoRoom`` and ``NoState``.
         """
-        if not self._has(book_id) and not self.jobs.of_book(book_id):
+        if not self.store.holds(book_id) and not self.jobs.of_book(book_id):
             self.store.current(book_id)  # which says what ids look like this one
         ended_at: float | None = None
         while not self._removed(book_id):
@@ -93,13 +83,4 @@ class Ingester:
                 f"{book_id!r} cannot be removed ({error.strerror}); is the store read only?"
             ) from error
         self.indexer.wake()
-        return True
-
-    def _has(self, book_id: str) -> bool:
-        try:
-            self.store.current(book_id)
-        except UnknownBook:
-            return False
-        except IndexMismatch:  # damaged, but there
-            pass
         return True

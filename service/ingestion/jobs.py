@@ -9,6 +9,7 @@ import fcntl
 import os
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +43,13 @@ class TooManyJobs(Refused):
 
     status = 503
     kind = "too-many-jobs"
+
+
+class BookExists(Refused):
+    """A book that would have to be replaced, or is being indexed by something else than a job."""
+
+    status = 409
+    kind = "book-there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +107,19 @@ class JobQueue:
                     return IncomingFile(id, path, file)
                 file.close()  # it was swept away before that
 
-    def add(self, incoming: IncomingFile, book_id: str, title: str | None, name: str, most: int) -> UploadJob:
-        """Queue the job whose book has come in whole; raises ``TooManyJobs``."""
+    def add(
+        self,
+        incoming: IncomingFile,
+        book_id: str,
+        title: str | None,
+        name: str,
+        most: int,
+        is_there: Callable[[], bool] | None = None,
+    ) -> UploadJob:
+        """Queue the job whose book has come in whole; raises ``TooManyJobs`` and ``BookExists``.
+
+        ``is_there`` is given where no book may be replaced, and says whether the store has such a book.
+        """
         with writing(incoming.path):
             incoming.file.flush()
             os.fsync(incoming.file.fileno())
@@ -108,6 +127,11 @@ class JobQueue:
         with self.database.connected() as database:
             database.begin()
             _check_room(database, most)
+            # In this step no job is added and none ends, so of uploads at once one alone is the first.
+            if is_there is not None and (_has_job(database, book_id) or is_there()):
+                raise BookExists(
+                    f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
+                )
             database.execute(
                 "insert into jobs (id, book_id, title, name, status) values (?, ?, ?, ?, 'queued')",
                 (incoming.id, book_id, title, name),
@@ -295,6 +319,11 @@ class JobQueue:
         with self.database.connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
         return None if row is None else UploadJob(*row)
+
+
+def _has_job(database: Connection, book_id: str) -> bool:
+    query = "select exists (select 1 from jobs where book_id = ? and status in ('queued', 'running'))"
+    return bool(database.execute(query, (book_id,)).fetchone()[0])
 
 
 def _check_room(database: Connection, most: int) -> None:

@@ -97,7 +97,7 @@ class ObservingMiddleware:
                 log.exception("an unexpected %s", type(error).__name__)
                 if status is not None:
                     raise  # half of it has gone out: all that is left is to cut the connection
-                await problems.unexpected(error)(scope, receive, send_and_note)
+                await problems.ProblemResponse(problems.unexpected(error))(scope, receive, send_and_note)
             finally:
                 self._record(scope, status or 500, time.perf_counter() - began, span)
 
