@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from answering.quotes import chapters_until, paragraph_around
 from indexing.book import Chapter
@@ -18,30 +19,58 @@ from text.words import words
 NO_CHAPTERS = "the book has no chapters that are marked as such"
 NO_PAGES = "the book's file has no page numbers"
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
+SEVERAL_CHAPTERS = "more than one chapter has that number: name its part, too, as in part 2, chapter 1"
 NOT_READ = "the question is about a part of the book that has not been read"
 
 _ACT = r"(?<=\b(?:in|of|is) )act"  # a play's, and nothing that is done
-_NUMBERED = re.compile(
-    rf"(?:\bchapter|\bcanto|{_ACT})\s+(?:the\s+)?({NUMERAL})|\b({NUMERAL})\s+chapter\b", re.IGNORECASE
-)
 _ABOVE = "book|part|volume"  # of chapters, in some books; in others they are what a chapter is
-_UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section|number|no\\."
+PART = rf"(?:the\s+)?(?:(?:{_ABOVE})\s+(?:the\s+)?(?:{NUMERAL})|(?:{NUMERAL})\s+(?:{_ABOVE})\b)"
+_BEFORE, _OF_PART = rf"(?:{PART},?\s+)?", rf"(?:,?\s+(?:of|in)\s+{PART})?"
+# "The chapter I read": whoever asks, and no numeral.
+_READER = (
+    r"(?!I\s+(?:am|have|just|read|finished|last|like|liked|reached)\b|(?<=\bthe chapter )I\s+\w"
+    r"|(?<=\b(?:last|next) chapter )I\b)"
+)
+_NUMBERED = re.compile(
+    rf"{_BEFORE}(?:(?:\bchapter|\bcanto|{_ACT})\s+(?:the\s+)?{_READER}({NUMERAL})|\b({NUMERAL})\s+chapter\b)"
+    rf"{_OF_PART}",
+    re.IGNORECASE,
+)
+_IN_PART = re.compile(
+    rf"(?:the\s+)?(?:({_ABOVE})\s+(?:the\s+)?({NUMERAL})|({NUMERAL})\s+({_ABOVE})\b)", re.IGNORECASE
+)
+_UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section"
+_LABEL = rf"(?:{_UNIT}|number|no\.)"
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
-_HEADING = re.compile(rf"\s*(?:(?:{_UNIT}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
-_NUMBER = re.compile(rf"\s*(?:(?:{_UNIT})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
+_HEADING = re.compile(rf"\s*(?:(?:{_LABEL}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
+_NUMBER = re.compile(rf"\s*(?:{_LABEL}\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
+_PLAIN_NUMBER = re.compile(rf"\s*(?:chapter\s+(?:the\s+)?({NUMERAL})|({NUMERAL})(?=[.:)]))", re.I)
+# Behind a part. What else begins with a number there is a title: "Number Forty", "I Go to Bristol".
+_INNER = re.compile(
+    rf"(?:{_UNIT})\s+(?:the\s+)?({NUMERAL})|(?:the\s+)?({NUMERAL})\s+(?:{_UNIT})\b"
+    rf"|({NUMERAL})(?=[.:)]|\s*[—–]|\s+-|\s*\Z)",
+    re.I,
+)
 _THE = r"(?:(?:the|an?)\s+)?"
 _ADVENTURE = re.compile(rf"{_THE}(?:(?:adventure|story|tale)\s+of\s+{_THE})?", re.I)
 _IN = re.compile(
     rf"\b(?:in|from|of)\s+the\s+(?:chapter|story|tale|adventure)\s+(?:of\s+|called\s+)?\W*{_THE}", re.I
 )
 _THIS = re.compile(r"\b(?:this|the current) chapter\b", re.IGNORECASE)
+_READ_LAST = re.compile(
+    r"\bthe (?:(?:last|latest) )?chapter (?:(?:that|which) )?I(?:['’](?:ve|m)| have| had| am| was)?"
+    r"(?: (?:just|last|now|currently|recently))* (?:read(?:ing)?|finish(?:ed|ing)|reached|on|in|at)\b",
+    re.IGNORECASE,
+)
+_NOT_OF_READER = r"(?! (?:(?:that|which) )?I\b)"
 _CHAPTER = (
-    rf"(?:in|during|of)\s+(?:(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b"
-    rf"|(?:the\s+)?(?:(?:chapter|canto|act)\s+(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b))"
+    rf"(?:in|during|of)\s+(?:(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b{_NOT_OF_READER}"
+    rf"|{_BEFORE}(?:the\s+)?(?:(?:chapter|canto|act)\s+{_READER}(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b)"
+    rf"{_OF_PART})"
 )
 _OPENING = re.compile(rf"\s*{_CHAPTER}[\s,:]*", re.IGNORECASE)
 _CLOSING = re.compile(rf"[\s,]+{_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
-_LAST = re.compile(r"\b(?:last|final|closing) chapter\b", re.IGNORECASE)
+_LAST = re.compile(rf"\b(?:last|final|closing) chapter\b{_NOT_OF_READER}", re.IGNORECASE)
 _ENDS = re.compile(rf"\bhow (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish|conclude)\b", re.IGNORECASE)
 _END = 0.1  # of a book's characters
 _SMALL = 0.2  # of a passage's
@@ -51,7 +80,7 @@ _AROUND = 400  # characters
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``book.text[start:end]``, in which alone the answer is to be searched.
+    """``book.text[start:end]``, in which alone the answer is to be searched, or in one of the ``others``.
 
     ``missing`` says why nothing is found where there is no such part, or it may not be read.
     """
@@ -59,13 +88,14 @@ class Part:
     start: int
     end: int
     missing: str = NOT_READ
+    others: tuple[tuple[int, int], ...] = ()
 
     def of(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits in this part, cut at its bounds; no small rest of a passage where there are others."""
         found: list[Hit] = []
         rests: list[Hit] = []
-        for hit in hits:
-            start, end = max(hit.passage.start, self.start), min(hit.passage.end, self.end)
+        for hit, (first, last) in product(hits, [(self.start, self.end), *self.others]):
+            start, end = max(hit.passage.start, first), min(hit.passage.end, last)
             if start < end:
                 small = end - start < _SMALL * (hit.passage.end - hit.passage.start)
                 cut = replace(hit, passage=replace(hit.passage, start=start, end=end))
@@ -78,15 +108,20 @@ def part_asked(question: str, book: Readable) -> Part | None:
 
     That is a chapter by its number, by its title where the question says that it is one, the last, or this
     one, where the limit is; the last tenth of a book for how it ends; and what stands around a quotation that
-    is in one place of the book.
+    is in one place of the book. It is all chapters of a number that several have.
     """
     index, end = book.index, book.end
     chapters = chapters_until(index, end)
     bounds = this_chapter(question, chapters, end)
-    if index.chapters:  # of a book that has none marked, any passage may be of a third chapter
-        bounds = bounds or numbered_chapter(question, chapters)
+    if end < index.characters and _READ_LAST.search(question):
+        bounds = _chapter_at(chapters, end)
     if bounds is not None:
         return Part(*bounds, missing=NO_SUCH_CHAPTER)
+    # Of a book that has none marked, any passage may be of a third chapter.
+    numbered = numbered_chapters(question, chapters) if index.chapters else None
+    if numbered is not None:
+        first, *others = [(one.start, one.end) for one in numbered] or [(0, 0)]
+        return Part(*first, missing=NO_SUCH_CHAPTER, others=tuple(others))
     if (last := last_chapter(question, index.chapters)) is not None:
         return Part(*last)
     if _ENDS.search(question):
@@ -130,12 +165,26 @@ def of_whole_book(question: str) -> str | None:
 
 
 def numbered_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
-    """The bounds of the chapter that a question asks for by number, (0, 0) where no such one is there."""
+    """The bounds of the first chapter of the number asked for, (0, 0) where no such one is there."""
+    found = numbered_chapters(question, chapters)
+    return None if found is None else next(((one.start, one.end) for one in found), (0, 0))
+
+
+def numbered_chapters(question: str, chapters: Sequence[Chapter]) -> list[Chapter] | None:
+    """The chapters that a question asks for by number, and by their part if it names one; None for others.
+
+    They are several where each part counts its own and none is named. Where no chapter has a number, it is
+    the one at that place.
+    """
     match = _NUMBERED.search(question)
     if match is None:
         return None
-    found = _numbered(chapters, numeral(match[1] or match[2]))
-    return (0, 0) if found is None else (found.start, found.end)
+    number, numbers = numeral(match[1] or match[2]), chapter_numbers(chapters)
+    if not any(numbers):
+        numbers = [*range(1, len(chapters) + 1)]
+    found = [one for one, its in zip(chapters, numbers, strict=True) if its == number]
+    part = _IN_PART.search(match[0])
+    return found if part is None or len(found) < 2 else _of_part(found, *_kind_and_number(part))
 
 
 def last_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
@@ -154,23 +203,59 @@ def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int
 
 def this_chapter(question: str, chapters: Sequence[Chapter], limit: int) -> tuple[int, int] | None:
     """The bounds of the chapter that holds the limit, where a question says "this chapter"."""
-    around = [one for one in chapters if one.start < limit <= one.end] if _THIS.search(question) else []
+    return _chapter_at(chapters, limit) if _THIS.search(question) else None
+
+
+def chapter_numbers(chapters: Sequence[Chapter]) -> list[int | None]:
+    """The number of each chapter: 12 of "Chapter XII. The Bell", or of "Part I, XII".
+
+    Those that have one make up half of the text at least, or nobody has: a number is but a word of some
+    titles. Parts count where chapters do not, and most of them are one chapter each.
+    """
+    own = [_own_number(one.title) for one in chapters]
+    if _are_most(own, chapters):
+        return own
+    parts = [numeral(match[1]) if (match := _HEADING.match(one.title)) else None for one in chapters]
+    counted = [number for number in parts if number]
+    if _are_most(parts, chapters) and 2 * len({*counted}) > len(counted):
+        return parts
+    return [None] * len(chapters)
+
+
+def _own_number(title: str) -> int | None:
+    """The number that a title begins with, or the innermost of its pieces; None for a part's."""
+    match = _PLAIN_NUMBER.match(title)
+    if match is None:
+        inner = [found for piece in title.split(", ")[1:] if (found := _INNER.match(piece))]
+        match = inner[-1] if inner else _NUMBER.match(title)
+    return numeral(next(filter(None, match.groups()))) if match else None
+
+
+def _are_most(numbers: Sequence[int | None], chapters: Sequence[Chapter]) -> bool:
+    """Whether what has a number is half of the text of all chapters or more."""
+    sizes = [one.end - one.start for one in chapters]
+    return 2 * sum(size for size, number in zip(sizes, numbers, strict=True) if number) >= sum(sizes)
+
+
+def _of_part(chapters: Sequence[Chapter], kind: str, number: int | None) -> list[Chapter]:
+    """Those of a part that their titles name; all where no title names one of that kind."""
+    parts = [
+        {_kind_and_number(match) for piece in one.title.split(", ") if (match := _IN_PART.match(piece))}
+        for one in chapters
+    ]
+    if all(kind != its for of_one in parts for its, _ in of_one):
+        return [*chapters]
+    return [one for one, of_one in zip(chapters, parts, strict=True) if (kind, number) in of_one]
+
+
+def _kind_and_number(part: re.Match[str]) -> tuple[str, int | None]:
+    return (part[1] or part[4]).lower(), numeral(part[2] or part[3])
+
+
+def _chapter_at(chapters: Sequence[Chapter], limit: int) -> tuple[int, int] | None:
+    """The bounds of the chapter that holds the limit."""
+    around = [one for one in chapters if one.start < limit <= one.end]
     return (around[-1].start, around[-1].end) if around else None
-
-
-def heading_number(title: str) -> int | None:
-    """The number that a chapter's title begins with: 12 of "Chapter XII. The Bell", or of "Part I, XII"."""
-    found = [_NUMBER.match(piece) for piece in title.split(", ")]
-    match = next(filter(None, reversed(found)), None) or _HEADING.match(title)
-    return numeral(match[1]) if match else None
-
-
-def _numbered(chapters: Sequence[Chapter], number: int | None) -> Chapter | None:
-    """The first chapter with that number in its title; the one at its place where no title has any."""
-    numbers = [heading_number(one.title) for one in chapters]
-    if not any(numbers):
-        numbers = [*range(1, len(chapters) + 1)]
-    return next((one for one, its in zip(chapters, numbers, strict=True) if its == number), None)
 
 
 def _is_named(title: str, question: str) -> bool:

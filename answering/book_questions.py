@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from answering.asked_part import PART
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
 from text.book_words import THE_BOOK
@@ -29,7 +30,10 @@ _MAIN = r"(?:main|central|leading|lead|principal|primary|most important|key)"
 _ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
 _SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
 _LINE = r"(?:sentence|line|words?)"
-_NUMBERED = rf"(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
+_NUMBERED = (
+    rf"(?:{PART},? )?(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
+    rf"(?: (?:of|in) {PART})?"
+)
 _CHAPTER = rf"(?:{_NUMBERED}|this chapter|the current chapter)"
 _NAMED = r"(?:named|mentioned)"
 _YEAR = r"(?:when|(?:in )?(?:what|which) year)"
@@ -59,8 +63,10 @@ _ASKED = {
         r"(?:the )?title",
     ),
     FIRST_PUBLISHED: (
-        rf"{_YEAR} was {_THIS} (?:first )?(?:published|printed|released|written)",
-        rf"{_YEAR} did {_THIS} (?:first )?(?:come out|appear)",
+        rf"{_YEAR} was (?:{_THIS}|it) (?:first )?(?:published|printed|released)",
+        rf"{_YEAR} was {_THIS} (?:first )?written",
+        rf"{_YEAR} did (?:{_THIS}|it) (?:first )?come out",
+        rf"{_YEAR} did {_THIS} (?:first )?appear",
         rf"what{_IS} the (?:publication (?:date|year)|(?:date|year) of publication)(?: of {_THIS})?",
     ),
     MAIN_CHARACTER: (

@@ -42,7 +42,7 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
     ),
     "where": (
         rf"{_WHERE}{_IS} (?:{_WORD})?{_WHAT}(?: {_AT})? {_NAMED}{_IN}?",
-        rf"(?:what|which) (?P<by>(?:chapter|page)s?) (?:mentions?|names?) (?:{_WORD})?{_WHAT}",
+        rf"(?:what|which) (?P<by>(?:chapter|page)s?) (?:mentions?|names?) (?:{_WORD})?{_WHAT}(?: {_AT})?",
         rf"{_WHERE}{_IS} (?P<who>.+?) (?:first )?introduced{_IN}?",
         rf"{_WHERE}{_DOES} {_WORD}{_WHAT} {_AT} {_OCCUR}{_IN}?",
         rf"{_WHERE}{_DOES} (?P<who>.+?) {_AT} (?:{_OCCUR}|come in|enter){_IN}?",
@@ -71,8 +71,8 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
         rf"(?:does|do|did) (?P<who>.+?) (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}",
         rf"(?:does|did) (?:{THE_BOOK}|it) (?:ever )?(?:mention|name) (?:{_WORD})?{_WHAT}{_ANYWHERE}",
         rf"(?:does|did) (?:{THE_BOOK}|it) (?:ever )?(?:use|contain|have) {_WORD}{_WHAT}{_ANYWHERE}",
-        rf"(?:is|was) (?P<who>.+?){_IN}",
         rf"(?:is|was) (?P<who>.+?) (?:a|one of the) (?:character|person)s?{_IN}",
+        rf"(?:is|was) (?P<who>.+?){_IN}",
     ),
 }
 _PATTERNS = [(asks, re.compile(one, re.I)) for asks, patterns in _ASKED.items() for one in patterns]

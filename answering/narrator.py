@@ -17,6 +17,8 @@ _LEAST_SPEECH = 0.1  # of a text's characters: in less, or in a play, nobody can
 _FEWEST, _SHARE = 5, 0.4  # addresses, and of all of somebody's places, of one who tells and is seldom told of
 _MOST_NAMED = 25  # persons
 
+# How paragraphs begin with speech: between straight single quotes it is not known, any may be an apostrophe.
+_OPENING = re.compile(r"(?:\A|\n\n)[^\S\n]*(['\"“‘])")
 _I = re.compile(r"\b(?:I|me|my)\b")
 _BEFORE = re.compile(r"[,“\"‘]\s*(?:(?:my|dear|old|poor|good|Mr\.|Mrs\.|Miss|Dr\.|Captain)\s+)*\Z")
 _BEHIND = re.compile(r"\s*[,.!?;”\"’—-]")
@@ -37,6 +39,9 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
     A story that says "I" outside of speech is told by somebody in it, who is addressed in speech and hardly
     named elsewhere.
     """
+    opening = _OPENING.findall(text)
+    if 2 * opening.count("'") > len(opening):
+        return None
     spoken = [match.span() for match in SPEECH.finditer(text)]
     if sum(end - start for start, end in spoken) <= _LEAST_SPEECH * len(text):
         return None

@@ -12,10 +12,11 @@ from answering.asked_part import (
     NO_CHAPTERS,
     NO_SUCH_CHAPTER,
     NOT_READ,
+    SEVERAL_CHAPTERS,
     Part,
-    heading_number,
+    chapter_numbers,
     last_chapter,
-    numbered_chapter,
+    numbered_chapters,
     this_chapter,
 )
 from answering.citing import Evidence, cite, passage_at
@@ -99,23 +100,27 @@ class OfItself:
     @property
     def numbered_chapters(self) -> list[Chapter]:
         """Those that have a number, where most of them have one, else all."""
-        numbered = [one for one in self.chapters if heading_number(one.title)]
-        return numbered if 2 * len(numbered) >= len(self.chapters) else self.chapters
+        numbers = chapter_numbers(self.chapters)
+        numbered = [one for one, number in zip(self.chapters, numbers, strict=True) if number]
+        return numbered or self.chapters
 
     def chapter(self, question: str, *, whole: bool = False) -> Part:
         """The chapter that a question names by its number, as this one or the last.
 
-        An empty part, which says why, where there is none, or it begins behind the limit, or, where the
-        ``whole`` of it is wanted, ends there.
+        An empty part, which says why, where there is none, several have that number, or it begins behind the
+        limit, or, where the ``whole`` of it is wanted, ends there.
         """
         if not self.index.chapters:
             return Part(0, 0, NO_CHAPTERS)
-        bounds = (
-            this_chapter(question, self.chapters, self.limit)
-            or numbered_chapter(question, self.chapters)
-            or last_chapter(question, self.index.chapters)
-        )
-        if bounds is None or bounds == (0, 0):
+        bounds = this_chapter(question, self.chapters, self.limit)
+        numbered = numbered_chapters(question, self.chapters) if bounds is None else None
+        if numbered is not None and len(numbered) > 1:
+            return Part(0, 0, SEVERAL_CHAPTERS)
+        if numbered:
+            bounds = numbered[0].start, numbered[0].end
+        elif numbered is None:
+            bounds = bounds or last_chapter(question, self.index.chapters)
+        if bounds is None:
             return Part(0, 0, NO_SUCH_CHAPTER)
         unread = bounds[1] > self.limit if whole else bounds[0] >= self.limit
         return Part(0, 0, NOT_READ) if unread else Part(*bounds)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from answering.asked_part import NO_SUCH_CHAPTER, NOT_READ, apart_from_chapter, heading_number
+from answering.asked_part import (
+    NO_SUCH_CHAPTER,
+    NOT_READ,
+    SEVERAL_CHAPTERS,
+    apart_from_chapter,
+    chapter_numbers,
+    numbered_chapters,
+)
 from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
 from indexing.book import Book, Chapter
@@ -41,6 +48,14 @@ def made(headings: bool) -> tuple[str, tuple[Chapter, ...]]:
 
 
 TEXT, MARKED = made(True)
+PARTED = tuple(
+    Chapter(title, one.start, one.end)
+    for title, one in zip(
+        ("PART ONE: Earth, CHAPTER I", "PART ONE: Earth, CHAPTER II", "PART TWO: Water, CHAPTER I"),
+        MARKED,
+        strict=True,
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +65,7 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         ("kiln", (TEXT, MARKED), 15),
         ("coarse", (TEXT, MARKED), 200),
         ("plain", made(False), 15),
+        ("parted", (TEXT, PARTED), 15),
     ):
         build_book(Book(id, "The Kiln", text, "test", chapters), BuildSettings(words=words), store)
     return BookQA(store)
@@ -156,7 +172,68 @@ def test_of_a_book_without_chapters_all_passages_are_searched(qa: BookQA) -> Non
     ],
 )
 def test_a_heading_has_the_number_of_the_chapter(title: str, number: int | None) -> None:
-    assert heading_number(title) == number
+    assert chapter_numbers([Chapter(title, 0, 9)]) == [number]
+
+
+def of_equal_length(*titles: str) -> list[Chapter]:
+    return [Chapter(title, at, at + 1) for at, title in enumerate(titles)]
+
+
+@pytest.mark.parametrize(
+    ("titles", "question", "found"),
+    [
+        # A part's number is no chapter's, and many titles begin with what may be one.
+        (
+            ("PART ONE: Home", "PART ONE: Home, The Cup", "PART TWO: Away, I Go", "PART TWO: Away, Two Cups"),
+            "What is chapter 2 called?",
+            [1],
+        ),
+        (("THE BIRD", "OLD SULTAN", "THE TURNIP", "THE THREE TONGUES"), "What happens in chapter 3?", [2]),
+        (
+            ("PART 1", "PART 1, CHAPTER ONE: A", "PART 1, CHAPTER TWO: B", "PART 2, CHAPTER THREE: C"),
+            "Who is in chapter 1?",
+            [1],
+        ),
+        (("CHAPTER 1: Queer Street, Number Forty", "CHAPTER 2"), "Who is in chapter 1?", [0]),
+        (("CHAPTER 1: Queer Street, Number Forty", "CHAPTER 2"), "Who is in chapter 40?", []),
+        (("Preface", "BOOK I: Of arms, and the man", "BOOK II", "BOOK III"), "Who is in chapter 2?", [2]),
+        (("I. One, Two", "II. Three", "III"), "Who is in the second chapter?", [1]),
+        # Numbers that begin anew in each part.
+        (
+            ("PART I, 1. A", "PART I, 2. B", "SECOND PART, 1. C", "SECOND PART, 2. D"),
+            "Who is in part two, chapter 1?",
+            [2],
+        ),
+        (("BOOK I, CHAPTER 1", "BOOK II, CHAPTER 1"), "In the first chapter of book II, who sings?", [1]),
+        (("BOOK I, CHAPTER 1", "BOOK II, CHAPTER 1"), "Who sings in chapter 1 of the third book?", []),
+        (("BOOK I, CHAPTER 1", "BOOK II, CHAPTER 1"), "In the first part of chapter 1, who sings?", [0, 1]),
+        (("CHAPTER 1", "CHAPTER 2", "CHAPTER 1"), "Who sings in part 2, chapter 1?", [0, 2]),
+    ],
+)
+def test_a_chapter_is_found_by_its_own_number_in_the_part_that_is_named(
+    titles: tuple[str, ...], question: str, found: list[int]
+) -> None:
+    chapters = of_equal_length(*titles)
+    assert numbered_chapters(question, chapters) == [chapters[at] for at in found]
+
+
+def test_where_several_chapters_have_a_number_its_part_tells_which(qa: BookQA) -> None:
+    lit = [
+        {one.chapter for one in answer(qa, f"Who lit the lamp in {where}?", "parted").passages}
+        for where in ("part two, chapter 1", "chapter 1")
+    ]
+    assert lit == [{PARTED[2].title}, {PARTED[0].title, PARTED[2].title}]
+    assert answer(qa, "What is chapter 1 of part two called?", "parted").text == PARTED[2].title
+    unclear = answer(qa, "What is chapter 1 called?", "parted")
+    assert (unclear.text, unclear.verdict, unclear.note) == ("", "none", SEVERAL_CHAPTERS)
+    assert answer(qa, "What is chapter 1 called?", "parted", before=MARKED[1].end).text == PARTED[0].title
+
+
+def test_the_chapter_that_somebody_has_read_is_where_the_limit_is(qa: BookQA) -> None:
+    for asked in ("Who lit the lamp in the chapter I just read?", "In the last chapter I read, who lit it?"):
+        cited = answer(qa, asked, before=MARKED[1].end)
+        assert {one.chapter for one in cited.passages} == {MARKED[1].title}
+        assert len({one.chapter for one in answer(qa, asked).passages}) > 1
 
 
 @pytest.mark.parametrize(
@@ -167,6 +244,11 @@ def test_a_heading_has_the_number_of_the_chapter(title: str, number: int | None)
         ("Who rang the bell, in Chapter XIV", "Who rang the bell"),
         ("Describe Wenna in chapter 2.", "Describe Wenna."),
         ("in the last chapter was he drowned?", "Was he drowned?"),
+        ("In chapter I was he drowned?", "Was he drowned?"),
+        ("In part two, chapter 1, who rang the bell?", "Who rang the bell?"),
+        ("Who rang the bell in chapter 3 of the first book?", "Who rang the bell?"),
+        ("In the chapter I just finished, who rang the bell?", None),
+        ("Who rang the bell in the last chapter I read?", None),
         ("What happens in chapter 3?", None),
         ("Summarise chapter 3.", None),
         ("In this chapter, why does she cry?", None),

@@ -90,6 +90,8 @@ def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
         ("When do we first meet Mr. Brock?", FIRST, TEXT.index("Mr. Brock")),
         ("Where does Mr. Brock last appear?", SECOND, TEXT.rindex("Mr. Brock")),
         ("When is the kiln last mentioned?", THIRD, TEXT.rindex("kiln")),
+        ("Which chapter mentions Jory first?", SECOND, TEXT.index("Jory")),
+        ("What chapter mentions the kiln last?", THIRD, TEXT.rindex("kiln")),
     ],
 )
 def test_the_first_or_last_mention_is_told_by_its_chapter(
@@ -161,6 +163,8 @@ def test_pages_are_told_where_the_file_has_them(qa: BookQA, question: str, said:
     ("question", "said"),
     [
         ("Is Jory Pask in the book?", "Yes"),
+        ("Is Jory a character in the book?", "Yes"),
+        ("Was Dumbledore one of the characters in the story?", "No"),
         ("Does Wenna appear in the story?", "Yes"),
         ("Is there a character called Jory?", "Yes"),
         ("Is the hat ever mentioned?", "Yes"),

@@ -23,6 +23,8 @@ CALLED = (
 )
 STRAIGHT = CALLED.replace("“", '"').replace("”", '"')
 NAMELESS = CALLED.replace(", Corin", "").replace(", my dear Corin,", "").replace("Corin, where", "Where")
+APOSTROPHES = "‘Corin’s late, and I don’t know why he’s late,’ said Hedra, who’d shut the door on Corin. "
+SINGLE = "'I don't care, and I told my sister \"the mill is sold\" when I saw her,' said Hedra.\n\n"
 OUTSIDE = (
     "Corin came to the mill at dusk and found Hedra Voss at the table. “You are late, Corin,” said Hedra "
     "Voss. Corin said that he had been delayed. “I know you, Corin,” said Hedra. Corin sat down and Hedra "
@@ -45,6 +47,9 @@ def told(text: str) -> tuple[bool, str | None] | None:
         ('"I was there, Hedra, and saw it.\n\n"So it was."\n\n' + STRAIGHT, (True, "Corin")),
         (NAMELESS, (True, None)),
         (OUTSIDE, (False, None)),
+        # Speech with an apostrophe is spoken to its end; between straight single quotes it cannot be told.
+        (APOSTROPHES, (False, None)),
+        (SINGLE, None),
         (PLAY, None),
         ("", None),
     ],

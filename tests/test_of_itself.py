@@ -81,6 +81,8 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
         ("When was this book first published?", "1902"),
         ("In which year was The Glass Ferry published?", "1902"),
         ("When did this book come out?", "1902"),
+        ("When did it come out?", "1902"),
+        ("In which year was it published?", "1902"),
         ("What is the publication date?", "1902"),
         ("Please tell me who the author of this book is.", "Maren Adair"),
         ("Do you know what this book is called?", "The Glass Ferry"),
@@ -122,6 +124,7 @@ def test_what_is_not_said_of_the_book_is_not_taken_from_its_story(
     [
         "Who wrote the book of tides?",
         "What is the ferryman called?",
+        "When did it appear?",
         "Who wrote a book?",
         "Who was the writer?",
     ],

@@ -8,8 +8,11 @@ from text.honorifics import TITLES
 from text.name_signs import SPEECH as VERBS_OF_SPEECH
 
 # Straight quotes within a paragraph: speech that goes on in the next is not closed, and opened again there.
+# A curly single quote between letters is an apostrophe. No second one opens within such speech, so that of a
+# text that never closes any not all that follows is read for each.
 SPEECH = re.compile(
-    r'“[^”]{1,2000}?”|"(?:[^"\n]|\n(?!\s*\n)){1,2000}?"|(?<!\w)‘(?:[^’\n]|\n(?!\s*\n)){15,2000}?’(?!\w)'
+    r'“[^”]{1,2000}?”|"(?:[^"\n]|\n(?!\s*\n)){1,2000}?"'
+    r"|(?<!\w)‘(?:[^‘’\n]|(?<=\w)’(?=\w)|\n(?!\s*\n)){15,2000}?’(?!\w)"
 )
 _SAID = (VERBS_OF_SPEECH - {"thought", "quoth"}) | frozenset(  # what is thought nobody hears
     re.findall(
