@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from evaluation.benchmarks.benchmark import Benchmark, Question, given_reading
 from readers.cloze import parse_cloze
-from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from readers.neural.cloze_reader import Attention
@@ -33,8 +32,6 @@ def write_heat_maps(reader: Reader, name: str, benchmark: Benchmark, count: int,
     """Write the page of the first ``count`` questions; raises ModelError where there is no attention."""
     from readers.neural.cloze_reader import NeuralClozeReader
 
-    if count < 1:
-        raise StoryQAError(f"--heat-maps {count}; wanted 1 or more questions")
     assert isinstance(reader, NeuralClozeReader)  # whose records alone say that they have attention
     parts = []
     for question in benchmark.questions[:count]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks.benchmark import Place
+from evaluation.outputs import make_folder, writing
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -67,11 +68,12 @@ class PredictionFile:
 
     def __init__(self, out: Path, settings: Mapping[str, Any], force: bool = False) -> None:
         self._path = out / PREDICTIONS
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         described = json.loads(json.dumps(settings))
         if force or not (self._path.exists() or (out / SETTINGS).exists()):
-            self._path.unlink(missing_ok=True)
-            (out / SETTINGS).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+            with writing(out):
+                self._path.unlink(missing_ok=True)
+                (out / SETTINGS).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
         else:
             _check(out / SETTINGS, described)
         self.predictions = self._read()

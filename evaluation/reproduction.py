@@ -16,6 +16,7 @@ from evaluation.benchmarks.files import DataError
 from evaluation.loaded import Loaded, bounds_of, load_settings
 from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
+from evaluation.outputs import make_folder
 from evaluation.own_models import OwnModels, is_shipped
 from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
@@ -255,12 +256,14 @@ class Reproduction:
                 for question in questions
                 if len(question.answers) > 1
             ]
+            if not predictions:
+                raise DataError(f"{self.data}: no question has two answers, as {row.system} is measured by")
         settings = {**settings, "table": self.table.number, "meteor": meteor.java() is not None}
         kept = read_result(folder / RESULT, settings)
         if kept is None:
             progress(f"{row.system}: scoring", 0, 1)
             kept = row_scores(predictions, self.seed, row, self.table)
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             text = json.dumps({"settings": settings, **kept}, indent=1, ensure_ascii=False)
             (folder / RESULT).write_text(text + "\n", encoding="utf-8")
             progress(f"{row.system}: scoring", 1, 1)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 def print_outcome(result: Mapping[str, Any], metrics: Sequence[str], console: Console) -> None:
     """The tables and notes of one outcome, whose benchmark names ``metrics``."""
-    from rich.markup import escape
-
     beside = rows_beside(result["benchmark"], result["split"], result["setting"])
     console.print(_answers_table(result, printed_columns(metrics), beside))
     if result["recall_at"]["1"] is not None:
@@ -27,7 +25,8 @@ def print_outcome(result: Mapping[str, Any], metrics: Sequence[str], console: Co
             f"{kind} {main.printed(scores[main.name])} ({scores['questions']:,})"
             for kind, scores in result["by_kind"].items()
         )
-        console.print(f"{main.label} by kind of question: {', '.join(parts)}", highlight=False)
+        text = f"{main.label} by kind of question: {', '.join(parts)}"
+        console.print(text, highlight=False, markup=False)
     if result["bounds"]:
         main = METRICS[metrics[0]]
         best = ", ".join(
@@ -38,12 +37,12 @@ def print_outcome(result: Mapping[str, Any], metrics: Sequence[str], console: Co
         console.print(f"confidence{where}: {_confidence_line(scores['confidence'])}", highlight=False)
     console.print(_answerable_line(result["confidence"]), highlight=False)
     for note in result["notes"]:
-        console.print(f"note: {note}", style="dim", highlight=False)
+        console.print(f"note: {note}", style="dim", highlight=False, markup=False)
     for reason, members in _by_reason(result["left_out"]).items():
         titles = ", ".join(one["title"] for one in members[:6]) + (", ..." if len(members) > 6 else "")
         questions = sum(one["questions"] for one in members)
         text = f"left out, {reason}: {len(members)} documents with {questions:,} questions ({titles})"
-        console.print(escape(text), style="dim", highlight=False)
+        console.print(text, style="dim", highlight=False, markup=False)
     wrong = result["evidence_wrong"]
     if result["evidence_checked"]:
         console.print(
@@ -63,8 +62,9 @@ def _by_reason(left_out: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[
 
 def _answers_table(result: Mapping[str, Any], metrics: Sequence[Metric], beside: Table | None) -> Any:
     import rich.table
+    from rich.markup import escape
 
-    title = f"{title_of(result)}: {result['questions']:,} questions, {result['stories']} stories"
+    title = f"{escape(title_of(result))}: {result['questions']:,} questions, {result['stories']} stories"
     caption = f"other rows: {beside.source}" if beside else None
     table = rich.table.Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     rows = () if beside is None else [(row.system, row.printed(result["split"])) for row in beside.rows]
@@ -80,7 +80,7 @@ def _answers_table(result: Mapping[str, Any], metrics: Sequence[Metric], beside:
         table.add_row(system, *(metric.printed_as_published(figures.get(metric.name)) for metric in columns))
     if rows:
         table.add_section()
-    _add_scores(table, system_name(result), result, columns, "bold")
+    _add_scores(table, escape(system_name(result)), result, columns, "bold")
     for half, scores in result["by_half"].items():
         trained_on = scores["trained_on"]
         label = f"half {half} (trained on)" if trained_on else f"half {half} (not trained on): quote it"

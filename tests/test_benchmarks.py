@@ -54,6 +54,9 @@ def test_the_help_of_a_command_has_the_options_that_do_something_and_no_others(
     for option in ("--retriever", "--store"):
         assert (f"{option} " in text) == spec.searched
     assert ("--no-mrr" in text) == spec.ranked
+    if name == "novels":  # which nobody else publishes
+        assert "<Gutenberg id>.txt" in text
+        assert "publisher" not in text
 
 
 def test_a_bad_environment_is_told_when_a_benchmark_is_run(

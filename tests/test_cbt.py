@@ -144,6 +144,15 @@ def test_data_without_a_question_are_an_error(name: str, tmp_path: Path) -> None
         load(tmp_path, cache=tmp_path / "cache")
 
 
+def test_two_books_of_one_id_are_named(tmp_path: Path) -> None:
+    for name in ("Повесть 1.txt", "Роман 1.txt"):
+        (tmp_path / name).write_text("A goose. It slept.\n", "utf-8")
+    with pytest.raises(
+        DataError, match=r"Повесть 1\.txt and .*Роман 1\.txt have the same id '1'; rename one"
+    ):
+        load(tmp_path, cache=tmp_path / "cache")
+
+
 def test_a_list_without_the_split_names_those_it_has(books: Path) -> None:
     with pytest.raises(DataError, match=r"no book of the split 'train'; it has valid"):
         load(books, "train")
@@ -188,6 +197,13 @@ def test_the_official_files_are_read_in_their_order(tmp_path: Path) -> None:
         assert [text[start:end] for start, end in question.given] == [
             line.split(" ", 1)[1] for line in OFFICIAL
         ]
+
+
+def test_heat_maps_are_of_the_reader_that_fills_blanks(tmp_path: Path) -> None:
+    official(tmp_path, [*OFFICIAL, QUERY])
+    command = ["evaluate", "cbt", "--data", str(tmp_path), "--setting", "NE", "--heat-maps", "1"]
+    assert run([*command, "--out", str(tmp_path / "out")]) == 0
+    assert "Attention of memn2n@self" in (tmp_path / "out" / "attention.html").read_text("utf-8")
 
 
 def test_all_classes_are_those_whose_files_are_there(tmp_path: Path) -> None:

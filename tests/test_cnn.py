@@ -91,6 +91,15 @@ def test_articles_over_two_thousand_tokens_are_left_out(tmp_path: Path) -> None:
         load(write_articles(tmp_path, text=long))
 
 
+@pytest.mark.parametrize("ids", [("Новость 1", "Статья 1"), (None, None)])
+def test_two_articles_of_one_id_are_named(ids: tuple[str | None, ...], tmp_path: Path) -> None:
+    for name, id in zip("ab", ids, strict=True):
+        row = {"text": ARTICLE, "highlights": BULLETS} | ({} if id is None else {"id": id})
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    with pytest.raises(DataError, match=r"a\.jsonl:1 and .*b\.jsonl:1 have the same id '1'; rename one"):
+        load(tmp_path)
+
+
 def test_official_stories_and_tokenised_articles_make_the_same_questions(tmp_path: Path) -> None:
     (tmp_path / "stories").mkdir()
     story = ARTICLE + "".join(f"\n\n@highlight\n\n{one}" for one in BULLETS)

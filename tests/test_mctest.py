@@ -100,6 +100,13 @@ def test_what_is_not_there_is_told_with_what_is(data: Path, split: str, part: st
         load(data, split, part)
 
 
+def test_files_without_a_question_are_told_so(data: Path) -> None:
+    for end in ("tsv", "ans"):
+        (data / f"mc160.dev.{end}").write_text("", "utf-8")
+    with pytest.raises(DataError, match="holds no question; expected there: the MCTest folder"):
+        load(data, set="mc160")
+
+
 def test_the_test_split_is_refused_where_it_is_there(data: Path) -> None:
     for end in ("tsv", "ans"):
         (data / f"mc160.test.{end}").write_bytes((data / f"mc160.dev.{end}").read_bytes())

@@ -60,6 +60,16 @@ def test_nothing_after_the_place_read_is_used(tmp_path: Path) -> None:
     assert max(row["query_place"][1] for row in lines(out)) <= 0.3 * len(text_of_story())
 
 
+def test_what_was_made_is_told_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "blanks.jsonl"
+    command = ["cloze", STORY, "--before", "30%", "--class", "V", "--count", "3", "--out", str(out)]
+    assert run([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    [book] = told.pop("books")
+    assert {row["book"] for row in lines(out)} == {book}
+    assert told == {"out": str(out), "format": "jsonl", "seed": 0, "questions": 3}
+
+
 def test_words_written_as_cbt_has_them_are_read_back(tmp_path: Path, cache: Path) -> None:
     out = tmp_path / "V.txt"
     assert run(["cloze", STORY, "--class", "V", "--count", "12", "--format", "cbt", "--out", str(out)]) == 0

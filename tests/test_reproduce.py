@@ -140,6 +140,7 @@ def test_people_read_both_figures_the_interval_and_the_command(
     [
         (["--row", "gpt"], "table 5 has no row like 'gpt'; it has: BLEU-1 given question"),
         (["--split", "train"], "unknown split 'train'"),
+        (["--row", "human", "--limit", "0"], "Invalid value for '--limit'"),
     ],
 )
 def test_what_there_is_not_is_refused_with_what_there_is(

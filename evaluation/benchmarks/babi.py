@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
-from evaluation.benchmarks.files import DataError, choose
+from evaluation.benchmarks.files import DataError, choose, require_questions
 from evaluation.worlds.stories import LAYOUT, TASKS, Story, file_of, read_stories, tasks_in
 from indexing.book import Book
 
@@ -41,7 +41,7 @@ def load(
         name="babi",
         split=split,
         setting=setting,
-        questions=tuple(question for one in found for question in _questions(*one)),
+        questions=require_questions((asked for one in found for asked in _questions(*one)), data, LAYOUT),
         books=in_memory(books),
         titles={id: id for id in books},
         ranked=False,

@@ -94,7 +94,7 @@ class Benchmark:
     ``notes`` say what whoever reads the figures has to know; ``half_of`` is the half that a story
     belongs to where halves are scored apart, and ``trained_half`` the one that the default models
     were trained on. ``bounds`` are by name what the best answers of some sort to questions of the benchmark
-    are worth, by its first metric.
+    are worth, by its first metric. ``made`` says that the questions are made of whatever texts were given.
     """
 
     name: str
@@ -111,6 +111,7 @@ class Benchmark:
     half_of: Callable[[str], str] | None = None
     trained_half: str | None = None
     bounds: Callable[[Sequence[Question]], Mapping[str, float]] | None = None
+    made: bool = False
 
     def __post_init__(self) -> None:
         if len({bool(question.candidates) for question in self.questions}) > 1:

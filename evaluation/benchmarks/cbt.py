@@ -117,6 +117,7 @@ def _from_books(
         part="books",
         metrics=("accuracy",),
         notes=("made of books by the rule of evaluation/cloze/blanked_words.py; not the official questions",),
+        made=True,
     )
 
 

@@ -109,7 +109,7 @@ def _of_articles(data: Path, split: str, kind: str, count: int | None, seed: int
         raise DataError(
             f"{data} holds no article that makes a question; expected there: {LAYOUT}, or {ARTICLES}"
         )
-    return _benchmark(split, "articles", sample(questions, count, seed), in_memory(books), titles, (_MADE,))
+    return _benchmark(split, "articles", sample(questions, count, seed), in_memory(books), titles, made=True)
 
 
 def _ask(article: Article, kind: str) -> Iterable[Question]:
@@ -150,7 +150,7 @@ def _of_books(data: Path, split: str, count: int, seed: int, cache: Path | None)
         questions,
         in_memory(books),
         {id: book.title for id, book in books.items()},
-        (_MADE,),
+        made=True,
     )
 
 
@@ -160,7 +160,7 @@ def _benchmark(
     questions: Iterable[Question],
     books: dict[str, Callable[[], Book]],
     titles: dict[str, str],
-    notes: tuple[str, ...] = (),
+    made: bool = False,
 ) -> Benchmark:
     return Benchmark(
         name="cnn",
@@ -171,5 +171,6 @@ def _benchmark(
         titles=titles,
         ranked=False,  # a question has candidates of its own
         metrics=("accuracy",),
-        notes=notes,
+        notes=(_MADE,) if made else (),
+        made=made,
     )

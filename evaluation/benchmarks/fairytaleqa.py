@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Place, Question, in_memory
-from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require
+from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require, require_questions
 from evaluation.benchmarks.holdout import (
     FAIRYTALEQA_SHARE,
     HELD_OUT,
@@ -107,7 +107,7 @@ def load(
         name="fairytaleqa",
         split=split,
         setting=setting,
-        questions=tuple(found),
+        questions=require_questions(found, questions / split, _LAYOUT),
         books=in_memory({book.id: book for book in books}),
         titles={story.name: story.title for story in stories},
         part=HELD_OUT if held_out else None,

@@ -8,8 +8,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from text.errors import StoryQAError
+
+if TYPE_CHECKING:
+    from evaluation.benchmarks.benchmark import Question
+    from indexing.book import Book
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -23,6 +28,21 @@ def require(path: Path, what: str) -> Path:
     if not path.exists():
         raise DataError(f"{path} is missing; expected there: {what}")
     return path
+
+
+def require_questions(questions: Iterable[Question], data: Path, what: str) -> tuple[Question, ...]:
+    """The ``questions`` themselves; raises ``DataError`` that says ``what`` is expected for none."""
+    found = tuple(questions)
+    if not found:
+        raise DataError(f"{data} holds no question; expected there: {what}")
+    return found
+
+
+def note_source(sources: dict[str, str], book: Book) -> None:
+    """Add to ``sources``, by id, where the book is from; raises ``DataError`` where another has its id."""
+    if book.id in sources:
+        raise DataError(f"{sources[book.id]} and {book.source} have the same id {book.id!r}; rename one")
+    sources[book.id] = book.source
 
 
 def read_rows(path: Path, columns: Sequence[str], what: str) -> list[dict[str, str]]:

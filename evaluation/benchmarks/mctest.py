@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
-from evaluation.benchmarks.files import DataError, choose, plain, require
+from evaluation.benchmarks.files import DataError, choose, plain, require, require_questions
 from indexing.book import Book
 
 SETS = ("mc160", "mc500")
@@ -34,7 +34,7 @@ def load(
         name="mctest",
         split=split,
         setting="stories",
-        questions=tuple(question for _, asked in stories for question in asked),
+        questions=require_questions((one for _, asked in stories for one in asked), data, _LAYOUT),
         books=in_memory({book.id: book for book, _ in stories}),
         titles={book.id: book.title for book, _ in stories},
         ranked=False,  # a question has choices of its own

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, LeftOut, Question
-from evaluation.benchmarks.files import DataError, choose, plain, read_rows
+from evaluation.benchmarks.files import DataError, choose, plain, read_rows, require_questions
 from evaluation.benchmarks.holdout import HELD_OUT, HELD_OUT_HELP, HELD_OUT_NOTE, NARRATIVEQA_SHARE
 from evaluation.benchmarks.holdout import held_out as held_out_stories
 from evaluation.preparation.pairing import LOWEST_SHARE, mispaired
@@ -83,7 +83,7 @@ def load(
         name="narrativeqa",
         split=split,
         setting=setting,
-        questions=tuple(kept),
+        questions=require_questions(kept, data, _LAYOUT),
         books=books,
         titles={id: title for id, title in titles.items() if id not in reasons},
         left_out=tuple(LeftOut(id, titles[id], len(questions[id]), reason) for id, reason in reasons.items()),

@@ -121,7 +121,10 @@ def texts_in(folder: Path) -> Iterator[tuple[Novel, Path]]:
                 break
 
 
-def load(data: Path, held_out: Annotated[bool, HELD_OUT_HELP] = False) -> Benchmark:
+def load(
+    data: Annotated[Path, f"The texts: {_LAYOUT}."],
+    held_out: Annotated[bool, HELD_OUT_HELP] = False,
+) -> Benchmark:
     """The questions about the novels whose texts are in the folder, as far as these answer them.
 
     Another edition is left out. ``held_out`` keeps the novels that models are chosen on.

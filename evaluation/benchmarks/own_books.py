@@ -54,6 +54,7 @@ def load(
         ranked=False,  # a question has candidates of its own
         part="given" if given else "found",
         metrics=("accuracy",),
+        made=True,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from evaluation.benchmarks.benchmark import Benchmark, Question
-from evaluation.benchmarks.files import DataError, require
+from evaluation.benchmarks.files import DataError, require, require_questions
 from evaluation.benchmarks.holdout import TRAINED_ON_NOTE
 from indexing.book import Book
 
@@ -58,7 +58,7 @@ def load(data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz."]) -> Benc
         name="squad",
         split=split,
         setting="paragraphs",
-        questions=tuple(questions),
+        questions=require_questions(questions, data, _LAYOUT),
         books=books,
         titles=titles,
         ranked=False,  # an article has hundreds of unrelated answers

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.benchmarks.files import DataError, plain
+from evaluation.benchmarks.files import DataError, note_source, plain
 from indexing.book import Book
 from indexing.ids import slug
 
@@ -30,13 +30,20 @@ class Article:
 
 
 def read_articles(data: Path, split: str) -> Iterator[Article]:
-    """The articles of a split, file by file: all of them where no file is named after it."""
+    """The articles of a split, file by file: all of them where no file is named after it.
+
+    Raises ``DataError`` for what is malformed, and for two articles of one id.
+    """
     folder = data / "stories" if (data / "stories").is_dir() else data
     paths = [data] if data.is_file() else sorted(filter(_is_read, folder.iterdir()))
     of_split = [path for path in paths if path.stem.lower() in (split, f"{split}ing", f"{split}ation", "val")]
+    sources: dict[str, str] = {}
     for path in of_split or paths:
+        suffix = path.with_suffix("").suffix if path.suffix == ".xz" else path.suffix
         try:
-            yield from _READERS[path.with_suffix("").suffix if path.suffix == ".xz" else path.suffix](path)
+            for article in _READERS[suffix](path):
+                note_source(sources, article.book)
+                yield article
         except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
             raise DataError(f"{path} cannot be read ({error}); expected there: {LAYOUT}") from error
 

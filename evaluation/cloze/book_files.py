@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.benchmarks.files import DataError, plain, require
+from evaluation.benchmarks.files import DataError, note_source, plain, require
 from indexing.book import Book
 from indexing.ids import slug
 
@@ -30,10 +30,19 @@ class BookFile:
 
 
 def read_books(data: Path, split: str) -> list[BookFile]:
-    """The books of the split, in the order of their list or of their names; raises ``DataError`` for none.
+    """The books of the split, in the order of their list or of their names.
 
     Without a list every ``*.txt`` is of the split; with one that has no test split, those not on it are test.
+    Raises ``DataError`` for none, and for two books of one id.
     """
+    found = _read_split(data, split)
+    sources: dict[str, str] = {}
+    for one in found:
+        note_source(sources, one.book)
+    return found
+
+
+def _read_split(data: Path, split: str) -> list[BookFile]:
     require(data, LAYOUT)
     if data.is_file():
         return _read(data)

@@ -13,6 +13,7 @@ from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_entities import PLACEHOLDER
 from evaluation.cloze.book_files import BookFile
 from evaluation.cloze.placed_questions import BOOKS, Placed
+from evaluation.outputs import writing
 from indexing.tagged_book import lines_of, sentences_of
 from readers.cloze import Cloze, anonymise, parse_cloze
 
@@ -29,7 +30,8 @@ _OPENING, _CLOSING = {'"': "``", "“": "``", "„": "``", "‘": "`"}, {'"': "'
 def write(placed: Sequence[Placed], files: Sequence[BookFile], out: Path, layout: str, seed: int) -> None:
     """Write the questions to ``out``, in the layout ``question`` a folder of a file each.
 
-    Raises ``DataError`` where the layout has no such questions, or nothing can be written there.
+    Raises ``DataError`` where the layout has no such questions, ``StoryQAError`` where nothing can be
+    written there.
     """
     books = {file.book.id: file for file in files}
     entities = any(one.question.names is not None for one in placed)
@@ -37,7 +39,7 @@ def write(placed: Sequence[Placed], files: Sequence[BookFile], out: Path, layout
         of = "entities" if entities else "words"
         other = "question" if entities else "cbt"
         raise DataError(f"--format {layout} has no questions about {of}; choose jsonl or {other}")
-    try:
+    with writing(out):
         if layout == "question":
             out.mkdir(parents=True, exist_ok=True)
             rng = random.Random(seed)
@@ -49,8 +51,6 @@ def write(placed: Sequence[Placed], files: Sequence[BookFile], out: Path, layout
         with out.open("w", encoding="utf-8") as file:
             for one in placed:
                 file.write(_LAYOUTS[layout](one, books[one.question.book]))
-    except OSError as error:
-        raise DataError(f"{out} cannot be written ({error}); name another with --out") from error
 
 
 def _json_line(one: Placed, file: BookFile) -> str:

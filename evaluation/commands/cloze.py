@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluation.commands.options import AsJson
+
 if TYPE_CHECKING:
     from answering.configuration import Configuration
 
@@ -52,6 +54,7 @@ def cloze(
             help="jsonl, with offsets into the book's text; or the files of CBT (words) or CNN (entities).",
         ),
     ] = "jsonl",
+    as_json: AsJson = False,
 ) -> None:
     """Make questions with a blank of books: which of the candidates does a sentence leave out?
 
@@ -59,7 +62,7 @@ def cloze(
     """
     from evaluation.benchmarks.own_books import make, open_books
     from evaluation.cloze.layouts import FORMATS, write
-    from terminal.output import console, counted
+    from terminal.output import console, counted, print_json
     from terminal.progress import ProgressBars
     from text.registry import check_name
 
@@ -69,4 +72,8 @@ def cloze(
         files = open_books(books, configuration.index_store(), before)
         placed = make(files, kind, count, seed, configuration.cache)
         write(placed, files, out, layout, seed)
-    console().print(f"{counted(len(placed), 'question')} in {out}", markup=False, soft_wrap=True)
+    if as_json:
+        ids = [file.book.id for file in files]
+        print_json({"out": str(out), "format": layout, "seed": seed, "books": ids, "questions": len(placed)})
+    else:
+        console().print(f"{counted(len(placed), 'question')} in {out}", markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +22,12 @@ from evaluation.commands.options import Store, with_indexes
 from evaluation.commands.unanswerable import unanswerable
 from readers import DEFAULT_READER, READERS, kind_of, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, retriever_for
+from text.cloze import blanks
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
-    from evaluation.benchmarks.benchmark import Benchmark
+    from evaluation.benchmarks.benchmark import Benchmark, Question
     from evaluation.run_options import Options
 
 app = typer.Typer(
@@ -67,6 +68,7 @@ _CLOZE_OPTIONS: dict[str, tuple[Any, Any]] = {
                 "--heat-maps",
                 help="Show what the reader attends to in so many questions, as attention.html in --out: "
                 f"{', '.join(name for name, spec in READERS.items() if spec.attention)}.",
+                min=1,
                 show_default=False,
             ),
         ],
@@ -82,7 +84,10 @@ _RUN_OPTIONS: dict[str, tuple[Any, Any]] = {
         DEFAULT_READER,
     ),
     "limit": (
-        Annotated[int | None, typer.Option("--limit", help="Ask so many questions only, drawn by --seed.")],
+        Annotated[
+            int | None,
+            typer.Option("--limit", help="Ask so many questions only, drawn by --seed.", min=1),
+        ],
         None,
     ),
     "seed": (
@@ -215,11 +220,10 @@ def _evaluate(
     options = Options(retriever_for(retriever), reader, k, limit, seed, mrr, configuration.reader_settings)
     _check(options)
     if heat_maps is not None:
-        _check_attention(reader)
+        _check_attention(reader_for(reader, "____"))  # each question that may be shown so has a blank
     with ProgressBars("loading the questions"):  # made of books, they take minutes once
         benchmark = spec.load(**given)
-    if benchmark.questions:  # all of them have a blank, or none
-        options = replace(options, reader=reader_for(reader, benchmark.questions[0].text))
+    options = replace(options, reader=reader_for(reader, _typical(benchmark.questions)))
     out = out or Path("runs") / _run_name(benchmark, options)
     indexes = with_indexes(configuration, store).index_store()
     with ProgressBars() as progress:
@@ -238,13 +242,14 @@ def _evaluate(
         if result["by_length"]:
             plot_choices(result, out / "choices.png")
         if heat_maps is not None:
-            write_heat_maps(options.open_reader(), reader, benchmark, heat_maps, out / "attention.html")
+            page = out / "attention.html"
+            write_heat_maps(options.open_reader(), options.reader, benchmark, heat_maps, page)
         progress("scoring", 1, 1)
     if as_json:
         print_json(result)
     else:
         print_outcome(result, benchmark.metrics, console())
-        console().print(f"predictions, scores and plots: {out}")
+        console().print(f"predictions, scores and plots: {out}", markup=False, soft_wrap=True)
 
 
 def _check(options: Options) -> None:
@@ -257,6 +262,11 @@ def _check(options: Options) -> None:
     check_name("retriever", options.retriever, RETRIEVERS)
     check_name("reader", kind_of(options.reader), READERS)
     Ask("any", "Is k in bounds?", k=options.k)
+
+
+def _typical(questions: Sequence[Question]) -> str:
+    """The text of a question without a blank, where there is one: what fills blanks can read no other."""
+    return next((one.text for one in questions if not blanks(one.text)), questions[0].text)
 
 
 def _check_attention(reader: str) -> None:
@@ -275,4 +285,6 @@ def _run_name(benchmark: Benchmark, options: Options) -> str:
     parts.append(options.reader)
     if options.limit is not None:
         parts += [f"limit{options.limit}", f"seed{options.seed}"]
+    if benchmark.made:
+        parts.append(benchmark.fingerprint()[:8])
     return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))

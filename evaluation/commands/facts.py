@@ -34,8 +34,11 @@ def facts(
 ) -> None:
     """Tell the facts of whole books, and score them by a list of what is known of these."""
     from evaluation.book_facts import describe, measure
+    from evaluation.outputs import check_file
     from terminal.progress import ProgressBars
 
+    if out is not None:
+        check_file(out)
     configuration = with_indexes(context.obj(), store)
     with ProgressBars() as progress:
         scored = measure(

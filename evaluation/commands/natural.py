@@ -37,8 +37,11 @@ def natural(
     """Ask 150 natural questions about ten novels, and judge each answer by rule, with the rule listed."""
     from evaluation.natural import natural_questions
     from evaluation.natural.measuring import describe, measure
+    from evaluation.outputs import check_file
     from terminal.progress import ProgressBars
 
+    if out is not None:
+        check_file(out)
     configuration = with_indexes(context.obj(), store)
     questions = natural_questions(half)
     with ProgressBars() as progress:
@@ -56,12 +59,14 @@ def natural(
 
 
 def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     for one in result["judgements"]:
         out.print(f"{one['verdict']:8}  {one['shown']:6}  {one['id']}  {one['question']}", highlight=False)
         out.print(f"    {one['answer'] or '(no answer)'}  [{one['reason']}]", highlight=False, markup=False)
-    table = Table(title=f"natural questions: {result['reader']}, {result['retriever']}", title_justify="left")
+    title = f"natural questions: {result['reader']}, {result['retriever']}"
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("")
     for heading in ("questions", "right", "partly", "wrong", "declined"):
         table.add_column(heading, justify="right")

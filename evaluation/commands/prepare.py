@@ -103,16 +103,13 @@ def wikireading(
     Times such as +1776-07-04T00:00:00Z become 4 July 1776, or as much as their precision says. Articles are
     split 70/10/20 by a hash of their id.
     """
+    from evaluation.outputs import writing
     from evaluation.preparation.statements import build
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
-    from text.errors import StoryQAError
 
-    try:
-        with ProgressBars("building"):
-            report = build(articles, statements, out)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
+    with writing(out), ProgressBars("building"):
+        report = build(articles, statements, out)
     if as_json:
         print_json({"out": str(out), **report})
     else:

@@ -95,6 +95,7 @@ def probe(
     An answer is right that names what is wanted and no other answer of the task.
     """
     from evaluation.metrics.overlap import require_extra
+    from evaluation.outputs import make_folder
     from evaluation.plots import plot_skills
     from evaluation.probing.probed import ProbeOptions, run_probe
     from evaluation.worlds.stories import task_numbers
@@ -103,10 +104,12 @@ def probe(
 
     require_extra()
     options = ProbeOptions(reader, url, tuple(task_numbers(tasks)), per_task, seed, inside, retriever, k)
+    runs = Path("runs")
+    make_folder(out or runs)
     with ProgressBars("making stories") as progress:
         result = run_probe(options, context.obj(), context.obj.service, baseline, progress)
-        out = out or Path("runs") / _run_name(result)
-        out.mkdir(parents=True, exist_ok=True)
+        out = out or runs / _run_name(result)
+        make_folder(out)
         text = json.dumps(result, indent=1, ensure_ascii=False)
         (out / "probe.json").write_text(text + "\n", encoding="utf-8")
         plot_skills(result, out / "skills.png")
@@ -127,12 +130,13 @@ def _run_name(result: dict[str, Any]) -> str:
 
 
 def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
     from evaluation.probing.skills import asked_of
 
-    table = Table(title=asked_of(result), title_justify="left", expand=True)
+    table = Table(title=escape(asked_of(result)), title_justify="left", expand=True)
     rows = [_row(one) for one in result["skills"]]
     for heading in ("task", "accuracy", "95 % interval", "questions"):
         table.add_column(heading, justify="left" if heading == "task" else "right", no_wrap=True)

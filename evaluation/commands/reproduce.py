@@ -64,7 +64,7 @@ def reproduce(
     row: Annotated[
         list[str] | None, typer.Option("--row", help="Only the rows whose name holds this; may be repeated.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Ask so many questions only.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Ask so many questions only.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="For the draw of --limit and for the intervals.")] = 0,
     out: Annotated[
         Path | None,

@@ -22,12 +22,11 @@ def show_result(
 ) -> None:
     """Print the result, as JSON or as ``draw`` draws it, and write it to ``out``, if that is given.
 
-    ``details`` stand behind it in the file alone.
+    ``details`` stand behind it in the file alone. ``outputs.check_file`` has made the folder of ``out``.
     """
     from terminal.output import console, print_json
 
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({**result, **(details or {})}, indent=1, ensure_ascii=False)
         out.write_text(text + "\n", encoding="utf-8")
     if as_json:

@@ -33,7 +33,9 @@ def unanswerable(
     reader: ReaderName = DEFAULT_READER,
     retriever: RetrieverName = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
-    limit: Annotated[int | None, typer.Option("--limit", help="Change so many questions only.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Change so many questions only.", min=1)
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="For what is drawn.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="A file for every answer, as JSON.", show_default=False)
@@ -43,10 +45,13 @@ def unanswerable(
 ) -> None:
     """Ask real questions of the wrong book, and with names replaced, beside the same questions unchanged."""
     from evaluation.metrics.overlap import require_extra
+    from evaluation.outputs import check_file
     from evaluation.unanswerable import describe, measure
     from terminal.progress import ProgressBars
     from text.registry import check_name
 
+    if out is not None:
+        check_file(out)
     require_extra()
     check_name("benchmark", benchmark, ASKED)
     spec, configuration = BENCHMARKS[benchmark], with_indexes(context.obj(), store)
@@ -79,10 +84,11 @@ def unanswerable(
 
 
 def _print(result: dict[str, Any], out: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     title = f"{result['benchmark']} {result['split']}: {result['reader']}, {result['retriever']}"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     table.add_column("question")
     for heading in ("asked", "Answer", "Maybe", "may not say", "right", "right of shown", "wrong shown"):
         table.add_column(heading, justify="right")

@@ -100,15 +100,13 @@ def worlds(
 
 def _written(out: Path, task: int, split: str, stories: list[Story]) -> dict[str, Any]:
     """Write one file and say what is in it; raises ``StoryQAError`` where it cannot be written."""
+    from evaluation.outputs import writing
     from evaluation.worlds.stories import NAMES, write_stories
-    from text.errors import StoryQAError
 
     path = out / f"qa{task}_{NAMES[task]}_{split}.txt"
-    try:
+    with writing(path):
         out.mkdir(parents=True, exist_ok=True)
         path.write_text(write_stories(stories, task), encoding="utf-8", newline="\n")
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        raise StoryQAError(f"{path} cannot be written ({error.strerror}); give another --out") from error
     return {
         "task": task,
         "split": split,
