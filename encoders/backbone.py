@@ -78,8 +78,9 @@ class Backbone:
                     f"the package {self.package} with the encoder {self.name} is missing; {self.remedy}"
                 )
             folder = Path(spec.origin).parent / "model"
-        if not (folder / self.weights).is_file():
-            raise ModelError(f"{folder / self.weights} is missing; {self.remedy}")
+        for name in (self.weights, *self.beside):
+            if not (folder / name).is_file():
+                raise ModelError(f"{folder / name} is missing; {self.remedy}")
         return folder
 
 

@@ -21,8 +21,9 @@ _UNMARKED = re.compile(r"\w[\s\"'\u2019\u201d)\]]*\Z")
 class Window:
     """``[CLS] question [SEP] part of one passage [SEP]`` as token ids and segment types.
 
-    ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on;
-    ``words`` and ``sentences`` number what those tokens belong to: a span must not cut a word, and
+    ``offsets`` are the code-point bounds in the passage of the tokens from position ``first`` on, without the
+    space before a word, which some tokenizers count to it: a token of nothing else is empty, and begins the
+    word; ``words`` and ``sentences`` number what those tokens belong to: a span must not cut a word, and
     seldom crosses from one sentence into the next.
     """
 
@@ -70,13 +71,12 @@ class Windower:
         encodings = self._tokenizer.encode_batch([(questions[r], asked[r][1][p]) for r, p in places])
         result: list[list[Window]] = [[] for _ in asked]
         for (r, p), encoding in zip(places, encodings, strict=True):
-            result[r] += self._cut_to_windows(p, encoding, *_numbers(asked[r][1][p]))
+            result[r] += self._cut_to_windows(p, asked[r][1][p], encoding)
         return result
 
-    def _cut_to_windows(
-        self, passage: int, encoding: Encoding, words: list[int], sentences: list[int]
-    ) -> Iterator[Window]:
-        """The windows of a question and a passage; none where the passage has no token."""
+    def _cut_to_windows(self, passage: int, text: str, encoding: Encoding) -> Iterator[Window]:
+        """The windows of a question and the text of a passage; none where that has no token."""
+        words, sentences = _numbers(text)
         # Each look at an encoding's lists makes them anew.
         ids, types, offsets = encoding.ids, encoding.type_ids, encoding.offsets
         context = [i for i, sequence in enumerate(encoding.sequence_ids) if sequence == 1]
@@ -86,7 +86,10 @@ class Windower:
         room = self._longest - first - (len(ids) - last)
         for begin in range(first, max(first + 1, last - self.overlap), room - self.overlap):
             end = min(begin + room, last)
-            inside = offsets[begin:end]
+            inside = [
+                _without_space(text, *bounds) if text[bounds[0] : bounds[0] + 1].isspace() else bounds
+                for bounds in offsets[begin:end]
+            ]
             starts = [start for start, _ in inside]
             yield Window(
                 passage,
@@ -112,6 +115,13 @@ def marked(question: str) -> str:
     Nearly all that models learn from have one; without it, as people type, they are read worse.
     """
     return f"{question.rstrip()}?" if _UNMARKED.search(question) else question
+
+
+def _without_space(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of a token without the white space that they begin with, up to the word after it."""
+    while text[start : start + 1].isspace():
+        start += 1
+    return start, max(start, end)
 
 
 @lru_cache(512)  # several questions are asked about the same passages

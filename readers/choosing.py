@@ -95,6 +95,8 @@ def ranked(reader: Ranker, reading: Reading, n_best: int = 1) -> list[Answer]:
         return []
     scores = reader.rank(reading, reading.candidates)
     best = max(scores)
+    if best == -math.inf:  # the question leaves the passages no room: nothing was read
+        return []
     parts = [math.exp(score - best) for score in scores]
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
     context = [[*cloze_tokens(passage)] for passage in reading.passages]

@@ -68,13 +68,29 @@ def test_a_backbone_that_is_checked_ahead_and_is_another_is_told_to_who_loads_it
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mpnet").mkdir()
-    (tmp_path / "mpnet" / MPNET.weights).write_bytes(b"")
+    for name in (MPNET.weights, *MPNET.beside):
+        (tmp_path / "mpnet" / name).write_bytes(b"")
     monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
     monkeypatch.setenv("STORYQA_SIZE", "large")
     check_ahead().join()  # what it did not keep to itself would fail the test
     with pytest.raises(ModelError, match="SHA-256"):
         backbone_folder(MPNET)
     assert backbone_folder(MINILM).is_dir()
+
+
+@pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_backbone_is_installed_with_all_its_files(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path))
+    (tmp_path / "mpnet").mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (tmp_path / "mpnet" / name).touch()
+    assert MPNET.is_installed
+    (tmp_path / "mpnet" / missing).unlink()
+    assert not MPNET.is_installed
+    with pytest.raises(ModelError, match=f"{missing} is missing; get it: storyqa models fetch mpnet"):
+        MPNET.folder()
 
 
 def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:

@@ -184,7 +184,6 @@ def test_a_curriculum_reads_near_contexts_first_and_asks_what_they_answer() -> N
     [
         ("attentive", "80,x", "wanted such as 80,320"),
         ("attentive", "0", "80,320"),
-        ("lstm-lm", "80", "uniform"),
     ],
 )
 def test_a_curriculum_that_cannot_be_is_refused(system: str, nearest: str, said: str) -> None:

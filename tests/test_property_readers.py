@@ -146,7 +146,9 @@ BY_HEART = [name for name in PROPERTY_SIZES if name not in ("wr-seq2seq", "wr-ch
 def test_each_system_learns_by_heart_what_it_can_say(name: str, tmp_path: Path) -> None:
     data = write_gazetteer(tmp_path / "data", copies=2)
     out = tmp_path / name
-    arguments = ["train", name, "--data", str(data), "--out", str(out), "--hidden", "48", "--width", "32"]
+    arguments = ["train", name, "--data", str(data), "--out", str(out), "--width", "32"]
+    if "hidden" in PROPERTY_SIZES[name]:
+        arguments += ["--hidden", "48"]
     epochs = {"rnn-labeler": 150, "wr-lstm": 400}.get(name, 80)
     more = ["--epochs", str(epochs), "--dropout", "0", "--rate", "0.01", "--batch", "16"]
     assert run([*arguments, *more]) == 0
@@ -168,12 +170,29 @@ def test_a_system_of_two_stages_leaves_both_and_is_gone_on_with(
 ) -> None:
     data = write_gazetteer(tmp_path / "data")
     arguments = ["train", name, "--data", str(data), "--out", str(tmp_path / "out"), "--width", "8"]
-    assert run([*arguments, "--hidden", "8", "--epochs", "1"]) == 0
+    arguments += ["--epochs", "1"]
+    if "hidden" in PROPERTY_SIZES[name]:
+        arguments += ["--hidden", "8"]
+    assert run(arguments) == 0
     weights = tmp_path / "out" / f"{name}.safetensors"
     written = load_file(weights)
     assert (tmp_path / "out" / first / "checkpoint.safetensors").is_file()
-    assert run([*arguments, "--hidden", "8", "--epochs", "1"]) == 2
+    assert run(arguments) == 2
     assert "--resume" in capsys.readouterr().err
-    assert run([*arguments, "--hidden", "8", "--epochs", "1", "--resume"]) == 0
+    assert run([*arguments, "--resume"]) == 0
     again = load_file(weights)
     assert all(torch.equal(tensor, written[part]) for part, tensor in again.items())
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")  # a net of no values
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [(("--hidden", "8"), "--hidden"), (("--count", "1"), "nothing to learn of wikireading")],
+)
+def test_a_size_that_a_system_has_not_and_data_without_a_frequent_value_are_refused(
+    option: tuple[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = write_gazetteer(tmp_path / "data"), tmp_path / "out"
+    assert run(["train", "wr-bow", "--data", str(data), "--out", str(out), *option]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()

@@ -19,7 +19,7 @@ from readers.reading import Reading
 from service.cli import run
 from training.corpora.loading import load_corpus
 from training.objectives import OBJECTIVES
-from training.objectives.recipe import STEPS
+from training.objectives.recipe import DONE, STEPS, TOGETHER
 
 pytestmark = pytest.mark.training
 
@@ -70,6 +70,25 @@ def test_a_share_of_a_corpus_has_some_of_each_kind_and_is_the_same_each_time(tmp
     assert {document.kind for document in part.train} == {document.kind for document in corpus.train}
     assert 0 < len(part.train) < len(corpus.train)
     assert set(part.train) < set(corpus.train)
+
+
+def test_a_finished_run_is_gathered_from_wherever_it_lies_by_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "moved"
+    for step in STEPS:
+        (out / step.name).mkdir(parents=True)
+        (out / step.name / f"{step.name}.weights").touch()
+        report = {"weights": [f"as/typed/{step.name}/{step.name}.weights"]}
+        (out / step.name / DONE).write_text(json.dumps(report), "utf-8")
+    arguments = ["train", "recipe", "--data", str(tmp_path), "--out", str(out), "--resume"]
+    assert run(arguments) == 0
+    for folder, names in TOGETHER.items():
+        gathered = {path.stem for path in (out / folder).glob("*.weights")}
+        assert {name for name in names if not name.startswith("writer")} <= gathered
+    (out / "feelings" / "feelings.weights").unlink()
+    assert run(arguments) == 2
+    assert "feelings.weights is missing; delete" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("writer")

@@ -16,6 +16,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig,
 
 from encoders.errors import ModelError
 from readers import open_reader
+from readers.choosing import answers_to
 from readers.external.huggingface.seq2seq import Seq2SeqReader
 from readers.reading import Reading
 
@@ -102,6 +103,14 @@ def test_a_question_that_fills_the_input_is_said_to(folder: Path, caplog: pytest
         assert Seq2SeqReader.load(str(folder)).read([reading]) == [[]]
     assert "question of 800 words fills the model's input of 256 tokens" in caplog.text
     assert Seq2SeqReader.load(str(folder)).rank(reading, CANDIDATES) == [-math.inf] * 4
+
+
+@pytest.mark.parametrize(("blank", "candidates"), [("", ("home", "a hollow oak")), ("____", ())])
+def test_a_choice_that_fills_the_input_has_no_answer(
+    folder: Path, blank: str, candidates: tuple[str, ...]
+) -> None:
+    reading = Reading(f"{'and then ' * 400}{blank}", READING.passages, candidates=candidates)
+    assert answers_to(f"seq2seq:{folder}", Seq2SeqReader.load(str(folder)), [reading], 2) == [[]]
 
 
 def test_a_longer_limit_can_be_set_for_relative_positions(tiny_t5: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
 
 from encoders.backbone import load_tokenizer
 from encoders.cross_encoder import EncodedWindow
@@ -101,6 +103,28 @@ def test_spans_begin_and_end_with_whole_words() -> None:
     end = np.array([9.0, 0.0, 0.0], dtype=np.float32)  # so is the best end
     spans = {(c.span.start, c.span.end) for c in window_candidates(0, _encoded(window, start, end), 5, 9)}
     assert spans == {(0, 6), (7, 9), (0, 9)}
+
+
+@pytest.mark.parametrize("untrimmed", [False, True])
+@pytest.mark.parametrize("model", ["tiny_bert", "tiny_t5", "tiny_bart"])
+@pytest.mark.parametrize("text", ["It was dark,  and Maud's goose\n\nslept. \n", " \u2014 lamp, lamps "])
+def test_spans_are_whole_words_without_space_with_any_tokenizer(
+    request: pytest.FixtureRequest, model: str, untrimmed: bool, text: str
+) -> None:
+    tokenizer = Tokenizer.from_file(str(request.getfixturevalue(model) / "tokenizer.json"))
+    if untrimmed:  # as byte-level ones of others have it: a word's offsets begin with the space before it
+        tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B")
+    whole = Windower(tokenizer)([("Who?", (text,))])
+    # Cut anywhere, too: a window may end in a token of space alone.
+    for window in (*whole[0], *Windower(tokenizer, 16, 7)([("?", (text,))])[0]):
+        tokens = len(window.offsets)
+        scores = np.zeros(tokens, dtype=np.float32)
+        found = window_candidates(0, _encoded(window, scores, scores), tokens, tokens**2)
+        assert found
+        for span in (one.span for one in found):
+            assert text[span.start : span.end] == text[span.start : span.end].strip()
+            if window in whole[0]:
+                assert not any(re.match(r"\w['.,]?\w", text[i - 1 :]) for i in (span.start, span.end) if i)
 
 
 @pytest.mark.parametrize("word", ["I'd", "o\u2019clock", "1,500", "3.5"])

@@ -137,6 +137,15 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["span", "--marked-alone"], "--teacher"),
         (["generate", "--teacher", "."], "--teacher"),
         (["generate", "--bridge"], "--bridge"),
+        (["generate", "--bridge", "--no-copies", "--start", "."], "--no-copies"),
+        (["generate"], "--start"),
+        (["span", "--clozes", "5"], "--clozes"),
+        (["cbt", "--system", "lstm-lm", "--unknown", "0.1"], "--unknown"),
+        (["cbt", "--system", "memn2n@self", "--hidden", "8"], "--hidden"),
+        (["cbt", "--system", "memn2n@self", "--nearest", "80"], "uniform"),
+        (["cbt", "--system", "memn2n@self", "--arpa"], "--arpa"),
+        (["cbt", "--system", "kneser-ney", "--words", "300"], "--words"),
+        (["cbt", "--system", "cloze-frequency@corpus", "--epochs", "2"], "--epochs"),
         (["average", "--resume"], "--resume"),
     ],
 )
@@ -147,6 +156,14 @@ def test_an_option_that_an_objective_has_not_or_a_value_out_of_bounds_is_refused
     error = capsys.readouterr().err
     assert named in error
     assert f"storyqa train {arguments[0]} --help" in error
+
+
+def test_a_decoder_is_not_trained_into_the_folder_of_its_encoder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--start", str(tmp_path), "--out", str(tmp_path)]
+    assert run(["train", "generate", "--data", str(tmp_path), *places]) == 2
+    assert "is the folder of --start" in capsys.readouterr().err
 
 
 def test_the_list_of_commands_imports_no_model() -> None:

@@ -10,18 +10,22 @@ from typing import Any
 import folktales
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from encoders.adapters import DOWN, UP, Weights, load_weights, overlay
 from encoders.backbone import MINILM, MPNET, base_tensors
 from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import load_crossencoder
 from encoders.errors import ModelError
+from encoders.sizes import weights_folder
 from readers import open_reader
+from readers.default.torch_decoding import decoder_of
 from readers.reading import Reading
 from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
-from training.export import load_start, require_backbone
+from training.export import load_start, require_backbone, save_weights
 from training.objectives import bi_encoder, cross_encoder
 from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
 from training.objectives.averaging import average, mean_adapter
@@ -36,6 +40,7 @@ from training.trainer import RunExists, Trainer
 
 TINY = CrossEncoderSettings(fairytales=3, chunk=7, batch_tokens=800, rate=3e-4)
 
+SHIPPED = str(weights_folder("encoders.weights", None))
 NEURAL: dict[str, Any] = {"epochs": 3, "words": 60, "width": 8, "chunk": 7, "batch": 300}
 
 
@@ -156,8 +161,8 @@ def test_a_run_that_is_planned_by_time_ends_then_and_its_rates_with_it(
         now[0] += 10  # until the next chunk is done
 
     settings = replace(TINY, fairytales=30, rank=2, generate_weight=0.0)
-    trainer = Trainer(CrossEncoderTask(settings, corpus), tmp_path)
-    trainer.train(pass_time, validations=2, within=50)
+    trainer = Trainer(CrossEncoderTask(settings, corpus), tmp_path, within=50)
+    trainer.train(pass_time, validations=2)
     # The first chunk is done at 0, the second at 10, by which the rest is planned.
     assert trainer.chunk == trainer.chunks == 6 < trainer.task.chunks
     [rate] = {group["lr"] for group in trainer._optimizer.param_groups}
@@ -165,10 +170,12 @@ def test_a_run_that_is_planned_by_time_ends_then_and_its_rates_with_it(
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
     assert ["validation" in line for line in log] == [False, False, True, False, False, True]
     assert log[-1]["done"] == 1.0
-    again = Trainer(CrossEncoderTask(settings, corpus), tmp_path)
+    again = Trainer(CrossEncoderTask(settings, corpus), tmp_path, within=50)
     assert again.resume()
-    again.train(validations=0, within=50)
+    again.train(validations=0)
     assert again.chunk == 6  # it was at its end
+    with pytest.raises(RunExists, match=r"was trained with --within 0\.83"):
+        Trainer(CrossEncoderTask(settings, corpus), tmp_path).resume()
 
 
 @pytest.mark.training
@@ -183,6 +190,36 @@ def test_a_folder_that_holds_another_run_is_not_gone_on_with(corpus: Corpus, tmp
     Trainer(CrossEncoderTask(TINY, corpus), tmp_path).save()
     with pytest.raises(RunExists, match="another --out"):
         Trainer(CrossEncoderTask(replace(TINY, seed=99), corpus), tmp_path).resume()
+
+
+@pytest.mark.parametrize("kind", ["adapters", "dense", "bidaf"])
+def test_a_run_is_not_gone_on_with_on_other_data(corpus: Corpus, kind: str, tmp_path: Path) -> None:
+    Trainer(_tasks(corpus)[kind](), tmp_path).save()
+    assert Trainer(_tasks(corpus)[kind](), tmp_path).resume()
+    first, *others = corpus.train
+    renamed = Corpus((replace(first, name="another"), *others), corpus.held_out)
+    with pytest.raises(RunExists, match="on other data than --data has"):
+        Trainer(_tasks(renamed)[kind](), tmp_path).resume()
+
+
+def test_a_checkpoint_that_tells_nothing_of_its_data_is_gone_on_with(corpus: Corpus, tmp_path: Path) -> None:
+    trainer = Trainer(_tasks(corpus)["dense"](), tmp_path)
+    trainer.save()
+    with safe_open(trainer.checkpoint, "pt") as file:
+        info = file.metadata()
+    older = {name: value for name, value in info.items() if name not in ("data", "within")}
+    save_file(load_file(trainer.checkpoint), trainer.checkpoint, metadata=older)
+    assert Trainer(_tasks(corpus)["dense"](), tmp_path, within=50).resume()
+
+
+@pytest.mark.parametrize("arguments", [["span", "--fairytales", "0"], ["dense", "--passes", "0"]])
+def test_options_that_leave_nothing_to_learn_are_said_and_leave_nothing(
+    data: Path, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(["train", *arguments, "--data", str(data), "--out", str(out)]) == 2
+    assert "leave nothing to learn of fairytales (" in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.training
@@ -225,6 +262,19 @@ def test_a_decoder_alone_learns_to_write_what_it_is_shown(corpus: Corpus, tmp_pa
     ((written,),) = open_reader(f"generate:{trainer.out}").read([reading])
     assert written.text
     assert written.support is not None
+
+
+def test_a_decoder_that_was_trained_without_copies_generates_for_who_reads_its_file(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    task = CrossEncoderTask(replace(TINY, copies=False), corpus)
+    path = save_weights(task.decoder_weights(), tmp_path / "generate.safetensors", task.settings)
+    decoder = decoder_of(load_weights(path)).eval()
+    ids = torch.full((1, 5), 2000)
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    memory = decoder.memory(torch.randn(1, 5, MINILM.width), ids, mask, mask)
+    step = decoder(torch.tensor([[101]]), memory, base_tensors()["embeddings.word_embeddings.weight"])
+    assert step.log_generates.item() == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.training
@@ -401,8 +451,6 @@ def test_a_run_goes_on_with_adapters_of_its_rank_and_adds_to_others(corpus: Corp
 
 
 def test_weights_that_are_broken_or_of_another_encoder_are_refused(tmp_path: Path) -> None:
-    from safetensors.torch import save_file
-
     path = tmp_path / "span.safetensors"
     save_file({"head.weight": torch.zeros(3, 384)}, path, metadata={"backbone": "another"})
     with pytest.raises(ModelError, match="backbone another"):
@@ -418,7 +466,7 @@ def test_weights_that_are_broken_or_of_another_encoder_are_refused(tmp_path: Pat
         ("dense", ["dense"], ["--rank", "2", "--passes", "1"]),
         ("span", ["span", "generate"], []),
         ("rerank", ["span"], ["--rank", "2"]),
-        ("generate", ["span", "generate"], ["--fairytales", "1"]),
+        ("generate", ["span", "generate"], ["--fairytales", "1", "--start", SHIPPED]),
     ],
 )
 def test_a_command_leaves_weights_cards_and_a_curve(

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from evaluation.metrics.overlap import require_extra
 from terminal.progress import ProgressBars
-from training.corpora.corpus import Corpus
+from training.corpora.corpus import Corpus, NoTrainingData
 from training.corpora.loading import load_corpus, load_official_corpus
 from training.learning_curve import plot_training
 from training.trainer import RunExists, Trainable, Trainer
@@ -58,10 +58,19 @@ class Invocation:
     ) -> Trainer[Trainable]:
         """Train to the end, ``workers`` processes making its batches, and draw the curve.
 
-        With ``within`` the end is after so many minutes of training. Raises RunExists for a folder with
-        another run, and Paused where the time is up.
+        With ``within`` the end is after so many minutes of training. Raises NoTrainingData where the options
+        leave nothing to learn, RunExists for a folder with another run, and Paused where the time is up.
         """
-        trainer = Trainer(task, self.out, workers)
+        if not task.chunks:
+            found = ", ".join(
+                f"{kind} ({works:,} works, {questions:,} questions)"
+                for kind, (works, questions) in task.data.items()
+            )
+            raise NoTrainingData(
+                f"{', '.join(map(str, self.data))}: the options leave nothing to learn of {found}; wanted "
+                "passes over some of it, or a larger --count: see the command's --help"
+            )
+        trainer = Trainer(task, self.out, workers, None if within is None else 60 * within)
         if self.resume:
             trainer.resume()
         elif trainer.checkpoint.exists():
@@ -73,7 +82,6 @@ class Invocation:
                 lambda done, total: tell("training", done, total),
                 validations=validations,
                 until=self.until,
-                within=None if within is None else 60 * within,
             )
         plot_training(self.out / "log.jsonl", self.out / "curve.png")
         return trainer

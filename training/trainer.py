@@ -88,6 +88,11 @@ class Task(Protocol[Batch]):
         ...
 
     @property
+    def fingerprint(self) -> str:
+        """A short hash of the documents' names and their questions, to tell one data set from another."""
+        ...
+
+    @property
     def chunks(self) -> int:
         """How many parts the work is cut into, between which a run can stop and go on."""
         ...
@@ -125,10 +130,14 @@ Trainable = TypeVar("Trainable", bound=Task[Any])
 class Trainer(Generic[Trainable]):
     """Trains a task as its ``optimisation`` says: by default AdamW, a linear warm-up and decay to 0."""
 
-    def __init__(self, task: Trainable, out: Path, workers: int = 0) -> None:
-        """``workers`` processes make the batches ahead, as ``prefetched`` needs it; this one with 0."""
+    def __init__(self, task: Trainable, out: Path, workers: int = 0, within: float | None = None) -> None:
+        """``workers`` processes make the batches ahead, as ``prefetched`` needs it; this one with 0.
+
+        With ``within``, seconds of training in all, the run is planned anew after every chunk, so that it
+        ends then: learning rates fall with the time that is left.
+        """
         self.task, self.out = task, out
-        self._workers = workers
+        self._workers, self._within = workers, within
         self.chunk = 0
         self.chunks = task.chunks  # as planned
         self.seconds = 0.0
@@ -153,18 +162,15 @@ class Trainer(Generic[Trainable]):
         save_every_s: float = 240,
         validations: int = 4,
         until: float | None = None,
-        within: float | None = None,
     ) -> None:
         """Train to the end; ``on_progress`` gets chunks done and all chunks.
 
         The held-out scores are taken ``validations`` times, the last time at the end. Raises Paused after the
-        chunk in which the time ``until`` passes, as ``time.monotonic`` tells it. With ``within``, seconds of
-        training in all, the run is planned anew after every chunk, so that it ends then: learning rates fall
-        with the time that is left.
+        chunk in which the time ``until`` passes, as ``time.monotonic`` tells it.
         """
         self.out.mkdir(parents=True, exist_ok=True)
         began, saved = time.monotonic() - self.seconds, time.monotonic()
-        if within is None:
+        if self._within is None:
             self.chunks = self.task.chunks
         validated = self.chunk * validations // max(1, self.chunks)
         left = range(self.chunk, self.task.chunks) if self.chunk < self.chunks else ()
@@ -176,10 +182,10 @@ class Trainer(Generic[Trainable]):
                 self._step(batch)
             self._smooth()
             self.chunk += 1
-            if within is not None:
+            if self._within is not None:
                 self.seconds = time.monotonic() - began
                 timed = timed or (self.chunk, self.seconds)
-                self._plan(within, *timed)
+                self._plan(self._within, *timed)
             due = self.chunk * validations // self.chunks
             scored = due > validated
             if scored:
@@ -300,20 +306,21 @@ class Trainer(Generic[Trainable]):
             "best": json.dumps(self._best),
             "shrunk": str(self._shrunk),
             "settings": json.dumps(self.task.settings),
+            "data": self.task.fingerprint,
+            "within": json.dumps(self._within),
         }
         self._write(state, self.checkpoint, info)
 
     def resume(self) -> bool:
-        """Go on from the folder's checkpoint, if there is one. Raises RunExists for other settings."""
+        """Go on from the folder's checkpoint, if there is one.
+
+        Raises RunExists for other settings, other data or another ``within``.
+        """
         if not self.checkpoint.is_file():
             return False
         with safe_open(self.checkpoint, "pt") as file:
             info = file.metadata()
-        if _set(json.loads(info["settings"])) != _set(json.loads(json.dumps(self.task.settings))):
-            raise RunExists(
-                f"{self.checkpoint} was trained with {info['settings']}; "
-                "give the same options or another --out"
-            )
+        self._refuse_another(info)
         state = load_file(self.checkpoint)
         for number, parameter in enumerate(self._parameters):
             parameter.data.copy_(state[f"model.{number}"])
@@ -335,3 +342,18 @@ class Trainer(Generic[Trainable]):
         self._best = json.loads(info.get("best", "{}"))
         self._shrunk = float(info.get("shrunk", "1"))
         return True
+
+    def _refuse_another(self, info: Mapping[str, str]) -> None:
+        """Raises RunExists for the checkpoint of another run; older ones do not tell all of it."""
+        trained = None
+        if _set(json.loads(info["settings"])) != _set(json.loads(json.dumps(self.task.settings))):
+            trained = f"with {info['settings']}"
+        elif info.get("data", self.task.fingerprint) != self.task.fingerprint:
+            trained = "on other data than --data has"
+        elif info.get("within", json.dumps(self._within)) != json.dumps(self._within):
+            seconds = json.loads(info["within"])
+            trained = "without --within" if seconds is None else f"with --within {seconds / 60:g}"
+        if trained is not None:
+            raise RunExists(
+                f"{self.checkpoint} was trained {trained}; give the same options or another --out"
+            )

@@ -12,6 +12,7 @@ from torch.nn.functional import gelu, scaled_dot_product_attention
 from encoders.backbone import base_tensors
 from readers.default.decoding import HEADS, INNER, LONGEST, WIDTH
 
+GENERATES = 30.0  # the log-odds of p_gen where nothing may be copied
 DROPOUT = 0.1  # in training: Vaswani et al. 2017, section 5.4
 _INITIAL_LAYERS = (3, 5)  # the backbone's layers that each layer of the decoder begins as
 
@@ -158,6 +159,14 @@ class PointerDecoder(Module):
         """The layers, first to last."""
         return [layer for layer in self.layers if isinstance(layer, _Layer)]
 
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The parameters by name, for a file; without copies with a switch that whoever reads it has, too."""
+        state = self.state_dict()
+        if not self.copies:
+            state["switch.weight"] = torch.zeros_like(self.switch.weight)
+            state["switch.bias"] = torch.full_like(self.switch.bias, GENERATES)
+        return state
+
     def memory(
         self, states: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, copied: torch.Tensor
     ) -> Memory:
@@ -195,7 +204,7 @@ class PointerDecoder(Module):
         context = (attention.to(hidden.dtype) @ memory.pointed).view_as(hidden)
         switch = self.switch(torch.cat([context, hidden, embedded], 2)).squeeze(2).float()
         if not self.copies:
-            switch = torch.full_like(switch, 30.0)
+            switch = torch.full_like(switch, GENERATES)
         last = self.transform_norm(gelu(self.transform(hidden)))
         logits = last @ words.T + self.bias
         return Step(

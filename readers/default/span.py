@@ -140,21 +140,21 @@ def believed(reading: Reading, candidates: Sequence[Candidate]) -> Believed:
 def window_candidates(passage: int, encoded: EncodedWindow, longest: int, keep: int) -> list[Candidate]:
     """The ``keep`` best spans of a window of a passage by start[i] + end[j] with i <= j < i + ``longest``.
 
-    Spans begin and end with whole words; each word costs ``WORD_COST``, and running on into another
-    sentence ``SENTENCE_COST``. Decoding rule otherwise: Chen et al. 2017, section 3.2, over the ``keep``
-    best starts and ends.
+    Spans begin and end with whole words, and not with a token of space alone; each word costs ``WORD_COST``,
+    and running on into another sentence ``SENTENCE_COST``. Decoding rule otherwise: Chen et al. 2017,
+    section 3.2, over the ``keep`` best starts and ends.
     """
     import numpy as np
 
     window, start, end = encoded.window, encoded.start, encoded.end
     words = np.asarray(window.words)
     begins = np.flatnonzero(np.r_[True, words[1:] != words[:-1]])
-    ends = np.flatnonzero(np.r_[words[1:] != words[:-1], True])
+    offsets = np.asarray(window.offsets)
+    ends = np.flatnonzero(np.r_[words[1:] != words[:-1], True] & (offsets[:, 0] < offsets[:, 1]))
     i = begins[np.argsort(-start[begins], kind="stable")[:keep]]
     j = ends[np.argsort(-end[ends], kind="stable")[:keep]]
     scores = start[i][:, None] + end[j][None, :]  # (starts, ends)
     valid = (i[:, None] <= j[None, :]) & (j[None, :] < i[:, None] + longest)
-    offsets = np.asarray(window.offsets)
     spaced = np.cumsum(np.r_[False, offsets[1:, 0] > offsets[:-1, 1]])  # words before, as spaces part them
     sentences = np.asarray(window.sentences)
     scores = scores - WORD_COST * (spaced[j][None, :] - spaced[i][:, None] + 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.benchmark import Benchmark, Question, given_reading
 from readers.cloze import Cloze, parse_cloze
-from training.corpora.corpus import NoTrainingData
+from training.corpora.corpus import NoTrainingData, fingerprint_of
 
 HELD_OUT = 1_000  # questions of the valid split that a choice rests on
 SOURCES = {
@@ -30,6 +30,11 @@ class ClozeCorpus:
     def describe(self) -> dict[str, tuple[int, int]]:
         """As ``Corpus.describe``: works and questions."""
         return {self.data_set: (len(self.train.titles), len(self.train.questions))}
+
+    def fingerprint(self) -> str:
+        """As ``Corpus.fingerprint``."""
+        questions = (*self.train.questions, *self.held_out.questions)
+        return fingerprint_of(part for one in questions for part in (one.book, one.text))
 
     def sentences(self) -> Iterator[tuple[str, str]]:
         """The book and the text of each passage of the train split, once and in the order of the books."""

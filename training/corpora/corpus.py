@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,6 +95,25 @@ class Corpus:
             documents, questions = found.get(document.kind, (0, 0))
             found[document.kind] = documents + 1, questions + len(document.questions)
         return found
+
+    def fingerprint(self) -> str:
+        """See ``fingerprint_of``: of the documents' names and their questions.
+
+        Not of texts, nor of answers taken from them: another release may read the same files otherwise.
+        """
+        return fingerprint_of(
+            part
+            for document in (*self.train, *self.held_out)
+            for part in (document.kind, document.name, *(question.text for question in document.questions))
+        )
+
+
+def fingerprint_of(texts: Iterable[str]) -> str:
+    """A short hash of texts in their order, to tell one data set from another."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
 def _part(documents: Sequence[Document], share: float) -> tuple[Document, ...]:

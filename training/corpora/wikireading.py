@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from evaluation.wikireading.instances import Instance, read_instances
-from training.corpora.corpus import NoTrainingData
+from training.corpora.corpus import NoTrainingData, fingerprint_of
 
 SOURCES = {
     "wikireading": "WikiReading train, or a set made like it (Wikipedia, CC BY-SA; Wikidata, CC0)",
@@ -27,6 +27,11 @@ class PropertyCorpus:
     def describe(self) -> dict[str, tuple[int, int]]:
         """As ``Corpus.describe``: documents and instances that are learnt."""
         return {"wikireading": (len({one.key for one in self.train}), len(self.train))}
+
+    def fingerprint(self) -> str:
+        """As ``Corpus.fingerprint``."""
+        instances = (*self.train, *self.held_out)
+        return fingerprint_of(part for one in instances for part in (one.key, one.property))
 
     def documents(self) -> dict[str, str]:
         """The texts that are learnt, by key, each once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -156,8 +155,8 @@ def _kept(run: BabiRun, settings: BabiSettings) -> tuple[str, float] | None:
 
 def _record(run: BabiRun, settings: BabiSettings) -> list[object]:
     """What a model was trained with, and on."""
-    told = hashlib.sha256(repr(run.stories).encode()).hexdigest()[:16]
-    return [settings.system.partition("@")[0], list(run.options), run.seed, run.epochs, told]
+    system = settings.system.partition("@")[0]
+    return [system, list(run.options), run.seed, run.epochs, run.fingerprint]
 
 
 def _described(stories: Mapping[int, Sequence[Story]]) -> str:

@@ -57,6 +57,7 @@ class BabiLstmTask:
         self.stories, self.held_out = stories[held_out:], stories[:held_out]
         self.chosen_by: Sequence[str] = ("accuracy",) if held_out else ()
         self.data = {"babi": (len(stories), len(found))}
+        self.fingerprint = run.fingerprint
         torch.manual_seed(run.seed)
         width = self.settings["width"]
         self.sizes = {"words": len(self.words), "answers": len(self.answers), "d": width, "hidden": width}

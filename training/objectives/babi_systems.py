@@ -7,6 +7,7 @@ that was stopped there.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class BabiRun:
     trained_on: str
     seed: int
     epochs: int | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """As ``Corpus.fingerprint``."""
+        return hashlib.sha256(repr(self.stories).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

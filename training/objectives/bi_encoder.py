@@ -119,6 +119,7 @@ class BiEncoderTask:
         self._taught: dict[str, np.ndarray] = {}  # the teacher's vectors: each text is in several batches
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.device = pick_device()
         torch.manual_seed(settings.seed)
         self.base: Backbone = BACKBONES[settings.backbone or MINILM.name]

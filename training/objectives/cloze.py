@@ -28,7 +28,7 @@ from training.corpora.cloze import ClozeCorpus, clozes
 from training.corpora.corpus import NoTrainingData
 from training.export import Provenance, Trained, write_cloze_card
 from training.invocation import Invocation, Outcome
-from training.objectives.cloze_settings import ClozeSettings, resolved, stages, system_of
+from training.objectives.cloze_settings import ClozeSettings, check_settings, resolved, stages, system_of
 from training.objectives.cloze_systems import ClozeSystem, Network
 from training.trainer import Trainer
 
@@ -80,6 +80,7 @@ class ClozeTask:
         }
         self.optimisation = network.optimisation
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.vocabulary = learn_vocabulary(corpus, settings.words, objective.cased)
         self.held_out = [
             (question.kind or "", *_asked(question, one)) for question, one in clozes(corpus.held_out)
@@ -223,5 +224,6 @@ def train_cnn(run: Invocation, settings: ClozeSettings) -> Outcome:
 
 
 def _train(run: Invocation, settings: ClozeSettings) -> Outcome:
+    check_settings(settings)
     outcome: Outcome = import_object(system_of(settings).where)(run, settings)
     return outcome

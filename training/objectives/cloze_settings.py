@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from text.registry import check_name
-from training.objectives.cloze_systems import CLOZE_SYSTEMS, ClozeSystem, Network
+from training.objectives.cloze_systems import CLOZE_SYSTEMS, OF_NETWORKS, ClozeSystem, Network
 from training.objectives.options import Batch, Dropout, Epochs, Int8, Rate, Seed, Width
 
 System = Annotated[str, typer.Option(help=f"{', '.join(CLOZE_SYSTEMS)}; memn2n with its options.")]
@@ -69,19 +69,24 @@ def system_of(settings: ClozeSettings) -> ClozeSystem:
     return CLOZE_SYSTEMS[full]
 
 
+def check_settings(settings: ClozeSettings) -> None:
+    """Raises ``typer.BadParameter`` for a setting that changes nothing of the system."""
+    for name in (*OF_NETWORKS, "unknown", "nearest", "arpa"):
+        if getattr(settings, name) != getattr(ClozeSettings(), name) and not system_of(settings).knows(name):
+            have = ", ".join(other for other, one in CLOZE_SYSTEMS.items() if one.knows(name))
+            raise typer.BadParameter(f"{settings.system} has none; {have} have", param_hint=f"--{name}")
+
+
 def stages(settings: ClozeSettings) -> tuple[int | None, ...]:
     """How many tokens of the context each stage reads, None for all of them; one stage by default.
 
-    Raises ``typer.BadParameter`` for what is no such list, and for a system that cannot be trained so.
+    Raises ``typer.BadParameter`` for what is no such list.
     """
     if settings.nearest is None:
         return (None,)
     tokens = settings.nearest.split(",")
     if not all(one.strip().isdecimal() and int(one) for one in tokens):
         raise typer.BadParameter(f"{settings.nearest!r}; wanted such as 80,320", param_hint="--nearest")
-    if not system_of(settings).staged:
-        staged = ", ".join(name for name, one in CLOZE_SYSTEMS.items() if one.staged)
-        raise typer.BadParameter(f"{settings.system} has none; {staged} have", param_hint="--nearest")
     return tuple(map(int, tokens))
 
 

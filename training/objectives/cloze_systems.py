@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from text.registry import Spec, by_name
 from training.trainer import Optimisation
 
+OF_NETWORKS = ("epochs", "count", "words", "width", "hidden", "rate", "batch", "dropout", "int8")
 _HERE = "training.objectives"
 _HILL, _HERMANN = "Hill et al. 2016", "Hermann et al. 2015"
 
@@ -43,19 +44,26 @@ class Network:
 class ClozeSystem(Spec):
     """One line of ``CLOZE_SYSTEMS``: ``name`` is the reader's, with its kind, but without options.
 
-    ``staged`` says that it can learn of near contexts first.
+    ``beside`` are the settings that it alone knows, beside those of every network. ``nearest`` is among them
+    where it can learn of near contexts first.
     """
 
     network: Network | None = None
-    staged: bool = False
+    beside: tuple[str, ...] = ()
+
+    def knows(self, setting: str) -> bool:
+        """Whether the setting changes anything of what is trained."""
+        if self.network is None or setting not in OF_NETWORKS:
+            return setting in self.beside
+        return setting != "hidden" or self.network.hidden is not None
 
 
 _SGD = Optimisation("sgd", clip=None, shrink=2.0)
 _RMSPROP = Optimisation("rmsprop", clip=10.0, shrink=1.0)
 
 
-def _memory(name: str, does: str, section: str, network: Network) -> ClozeSystem:
-    return ClozeSystem(name, f"{_HERE}.memn2n:train", does, _HILL, section, network=network)
+def _memory(name: str, does: str, section: str, network: Network, *beside: str) -> ClozeSystem:
+    return ClozeSystem(name, f"{_HERE}.memn2n:train", does, _HILL, section, network=network, beside=beside)
 
 
 def _embedding(kind: str, does: str, rate: float) -> ClozeSystem:
@@ -64,7 +72,8 @@ def _embedding(kind: str, does: str, rate: float) -> ClozeSystem:
 
 
 def _document(name: str, does: str, network: Network) -> ClozeSystem:
-    return ClozeSystem(name, f"{_HERE}.document:train", does, _HERMANN, "3.2", network=network, staged=True)
+    where, beside = f"{_HERE}.document:train", ("nearest",)
+    return ClozeSystem(name, where, does, _HERMANN, "3.2", network=network, beside=beside)
 
 
 CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
@@ -73,13 +82,15 @@ CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
         "window memories that supervise themselves",
         "3.3",
         Network(0.01, 300, 10, 64, _SGD, rates={"cnn": 0.025}),
+        "unknown",
     ),
-    _memory("memn2n@window", "window memories", "3.2", Network(0.005, 100, 5, 32, _SGD)),
+    _memory("memn2n@window", "window memories", "3.2", Network(0.005, 100, 5, 32, _SGD), "unknown"),
     _memory(
         "memn2n@sentence",
         "sentence memories with positions encoded",
         "3.2",
         Network(0.001, 100, 5, 32, _SGD, sizes={"kind": 1}),
+        "unknown",
     ),
     _memory(
         "memn2n@lexical",
@@ -114,6 +125,7 @@ CLOZE_SYSTEMS: dict[str, ClozeSystem] = by_name(
         "an n-gram language model, and the weight of its cache",
         _HILL,
         "4.2",
+        beside=("arpa",),
     ),
     ClozeSystem(
         "cloze-frequency@corpus",

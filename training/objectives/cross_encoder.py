@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 import typer
@@ -40,6 +40,7 @@ from training.objectives.cross_encoder_batches import (
     make_batch,
 )
 from training.objectives.cross_encoder_losses import generate_loss, relevance_loss, span_loss, taught_losses
+from training.objectives.cross_encoder_options import NO_BRIDGE, Cloze, Teach, check_options
 from training.objectives.cross_encoder_settings import CrossEncoderSettings
 from training.objectives.options import Start, Within
 from training.prefetching import spare_processes
@@ -50,23 +51,6 @@ from training.trainer import ADAMW, Trainer
 from training.unanswerable import Unanswerable
 from training.validation import reading_scores
 
-Cloze = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        file_okay=False,
-        help="A folder of the Children's Book Test, or of books, whose clozes are learnt before all else.",
-    ),
-]
-Teach = Annotated[
-    Path | None,
-    typer.Option(
-        exists=True,
-        file_okay=False,
-        help="The folder of a run, such as of train large, whose cross-encoder is learnt from besides.",
-    ),
-]
-NO_BRIDGE = "there is nothing to bridge; wanted --start with a large encoder"
 CLOZES_FIRST = 20_000  # where --clozes does not say
 
 
@@ -94,6 +78,7 @@ class CrossEncoderTask:
         self._start = start
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.device = pick_device()
         self._multiple = pick_runtime(TORCH).multiple
         torch.manual_seed(settings.seed)
@@ -272,7 +257,7 @@ class CrossEncoderTask:
     def decoder_weights(self) -> Weights:
         """Those of the decoder, as far as they were trained."""
         assert self.decoder is not None
-        state = self.decoder.state_dict()
+        state = self.decoder.tensors()
         if not self._settings.bridge:
             return Weights(self.base, state)
         trained = {name: tensor for name, tensor in state.items() if name.startswith("narrow.")}
@@ -337,18 +322,7 @@ def train(
     within: Within = None,
 ) -> Trained:
     """See ``storyqa train span``, ``large``, ``rerank`` and ``generate``."""
-    for option in ("unlabelled", "reworded"):
-        share = getattr(settings, option)
-        if share and teacher is None:
-            raise typer.BadParameter(f"{share:g} without --teacher", param_hint=f"--{option}")
-    if settings.marked_alone and teacher is None:
-        raise typer.BadParameter("without --teacher all is learnt from labels", param_hint="--marked-alone")
-    if settings.frozen and teacher is not None:
-        raise typer.BadParameter(
-            "nothing can be learnt from one by the decoder alone", param_hint="--teacher"
-        )
-    if settings.bridge and start is None:
-        raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
+    check_options(settings, run.out, start, cloze, teacher)
     corpus = run.corpus()
     if cloze is not None:
         settings = replace(settings, clozes=settings.clozes or CLOZES_FIRST)

@@ -139,6 +139,7 @@ class NeuralTask:
         self._settings = settings
         self.settings: Mapping[str, Any] = settings.record(self.name)
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.device = pick_device()
         self.vocabulary = learn_vocabulary(corpus.train, settings.words)
         torch.manual_seed(settings.seed)

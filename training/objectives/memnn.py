@@ -49,6 +49,7 @@ class MemNNTask:
             },
         }
         self.data = {"babi": (sum(map(len, run.stories.values())), 0)}
+        self.fingerprint = run.fingerprint
         self.device = pick_device()
         self.examples = [one for stories in run.stories.values() for one in examples(stories)]
         self.vocabulary = Vocabulary(spelled_words(self.examples))

@@ -65,13 +65,15 @@ class PropertySettings:
 
 
 def resolved(settings: PropertySettings, network: PropertyNetwork) -> PropertyNetwork:
-    """The network with what the settings say."""
+    """The network with what the settings say; raises ``typer.BadParameter`` for a size that it has not."""
     base = network.paper if settings.paper else network
+    if settings.hidden and base.hidden is None:
+        raise typer.BadParameter("the system has no recurrent layers", param_hint="--hidden")
     return replace(
         base,
         words=settings.words or base.words,
         width=settings.width or base.width,
-        hidden=(settings.hidden or base.hidden) if base.hidden else None,
+        hidden=settings.hidden or base.hidden,
         epochs=settings.epochs or base.epochs,
         batch=settings.batch or base.batch,
         rate=settings.rate or base.rate,

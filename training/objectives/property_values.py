@@ -90,6 +90,7 @@ class PropertyTask:
         }
         self.optimisation = Optimisation("adamw", clip=network.clip)
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.held_out = corpus.held_out
         self.vocabulary = objective.vocabulary(corpus, network.words)
         self._examples = objective.examples(corpus, self.vocabulary)

@@ -16,6 +16,7 @@ import typer
 from encoders.backbone import LANGUAGE_MODELS
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
 from encoders.device import pick_device
+from encoders.errors import ModelError
 from encoders.sizes import weights_folder
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from text.registry import import_object
@@ -249,7 +250,7 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         found[step.name] = json.loads(done.read_text(encoding="utf-8"))
     for folder, names in TOGETHER.items():
-        _gather([found[name] for name in names if name in found], run.out / folder)
+        _gather(run.out, {name: found[name] for name in names if name in found}, run.out / folder)
     return Followed(found, None, left_out)
 
 
@@ -264,7 +265,7 @@ def follow(step: Step, run: Invocation, found: Mapping[str, Mapping[str, Any]]) 
     }
     given |= dict.fromkeys(step.shipped, _shipped(run.out / "shipped"))
     given |= {
-        option: _gather([found[name] for name in names], run.out / step.name / option)
+        option: _gather(run.out, {name: found[name] for name in names}, run.out / step.name / option)
         for option, names in step.together.items()
     }
     options = step.options(pick_device().type == "cuda")
@@ -280,12 +281,19 @@ def follow(step: Step, run: Invocation, found: Mapping[str, Mapping[str, Any]]) 
     return report
 
 
-def _gather(reports: Sequence[Mapping[str, Any]], folder: Path) -> Path:
-    """The folder, with the weights that finished steps report and what lies beside them."""
+def _gather(out: Path, reports: Mapping[str, Mapping[str, Any]], folder: Path) -> Path:
+    """The folder, with the weights that finished steps report and what lies beside them.
+
+    They lie in the steps' folders in ``out``, wherever that was when they were reported. Raises ModelError
+    where one is missing.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for weights in (Path(path) for report in reports for path in report["weights"]):
-        for file in weights.parent.glob(f"{weights.stem}.*"):
-            shutil.copyfile(file, folder / file.name)
+    for name, report in reports.items():
+        for weights in (out / name / Path(path).name for path in report["weights"]):
+            if not weights.is_file():
+                raise ModelError(f"{weights} is missing; delete {weights.parent} to take the step again")
+            for file in weights.parent.glob(f"{weights.stem}.*"):
+                shutil.copyfile(file, folder / file.name)
     return folder
 
 

@@ -136,6 +136,7 @@ class WriterTask:
         self._settings = settings
         self.settings: Mapping[str, Any] = asdict(settings)
         self.data = corpus.describe()
+        self.fingerprint = corpus.fingerprint()
         self.device = pick_device()
         self.base: Backbone = LANGUAGE_MODELS[settings.backbone]
         torch.manual_seed(settings.seed)
