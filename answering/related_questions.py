@@ -124,9 +124,8 @@ _SEVERAL: dict[str, tuple[str, ...]] = {
     "grandchildren": ("grandson", "granddaughter"),
 }
 _PLOTTED = frozenset({"thief", "spy", "author", "writer"})  # whom a story hides, or who is not in it
-_KIND = (
-    r"(?:best|closest|dear|old|eldest|elder|older|youngest|younger|little|big|twin|only|faithful|real|true)"
-)
+# These tell no two relatives apart, as "younger" does, and "twin", and "real": what is counted has not that.
+_KIND = r"(?:best|closest|dear|old|only|faithful|true)"
 _NOUN = rf"(?:{_KIND} )?(?P<noun>{'|'.join(sorted(RELATIONS, key=len, reverse=True))}|{TRADES})"
 _OWNED = rf"(?P<whom>.+?)['’]s? {_NOUN}"
 _OF = rf"the {_NOUN} (?:of|to) (?P<whom>.+?)"

@@ -13,7 +13,7 @@ from text.named_entities import Entity, entities
 from text.proper_names import proper_names
 
 _IN_MEMORY = 8  # texts: who asks once of a book asks again
-VERSION = 4  # of what is kept: other names are looked for again
+VERSION = 5  # of what is kept: other names are looked for again
 
 
 def named(text: str, cache: Path | None = None) -> list[Entity]:

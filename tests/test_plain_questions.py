@@ -117,7 +117,7 @@ SPELLED = (
         ("Who killed Dumbledore?", "Who killed Dumbledore?"),
         ("Who is Pipp?", "Who is Pipp?"),  # of short names too many are near
         ("whom did maryy carry", "whom did Mary carry"),
-        ("why did mary remarry", "why did mary remarry"),
+        ("why did mary remarry", "why did Mary remarry"),
         ("What is the Resst for?", "What is the Resst for?"),  # the book rests, but calls nobody so
         ("Who called Phillipa-Jane?", "Who called Phillipa-Jane?"),
         ("Who is the Emperor?", "Who is the Emperor?"),  # near a broken name
@@ -127,6 +127,32 @@ SPELLED = (
 def test_names_are_spelled_as_the_book_spells_them(question: str, respelt: str) -> None:
     assert respelled(question, SPELLED) == respelt
     assert respelled(respelt, SPELLED) == respelt
+
+
+LOWERED = (
+    "At last Captain Hook saw Will and Rose, who rose to thank Will. “Rose,” said Mrs. Darling, “and Will, I "
+    "will not rose-water him.” She told Rose that the Captain and the dog of Hook will sleep. “Oh!” said "
+    "Hook, “oh, I will.” Here the Red Queen rose. “Oh, Rose,” said the Red Queen to Will and Rose, “I "
+    "miss the queen.”"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "respelt"),
+    [
+        ("who is hook's dog?", "who is Hook's dog?"),
+        ("who's captain hook", "who's Captain Hook"),
+        ("what does mrs. darling tell hook?", "what does Mrs. Darling tell Hook?"),
+        ("why did the red queen miss the queen?", "why did the Red Queen miss the queen?"),
+        ("who will thank will's sister?", "who will thank Will's sister?"),
+        ("who rose to thank rose’s dog?", "who rose to thank Rose’s dog?"),
+        ("what did the captain's dog say, oh?", "what did the captain's dog say, oh?"),
+        ("Who Is rose?", "Who Is rose?"),  # who types one capital may type others
+    ],
+)
+def test_names_in_lower_case_get_the_capitals_of_the_book(question: str, respelt: str) -> None:
+    assert respelled(question, LOWERED) == respelt
+    assert respelled(respelt, LOWERED) == respelt
 
 
 def test_a_name_is_spelled_as_the_book_spells_it_most_often() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from text.coreference import pronoun_of_title
 from text.named_entities import Entity, entities
 from text.proper_names import proper_names
 
@@ -54,6 +55,44 @@ def test_a_wife_by_her_husbands_first_name_is_not_he() -> None:
     [husband] = [one for one in named.values() if "Lord Conan" in (one.name, *one.aliases)]
     assert "Conan Darrow" in (husband.name, *husband.aliases)
     assert "Lady Conan" not in husband.aliases
+
+
+def test_a_name_that_ends_in_a_title_is_somebody_elses() -> None:
+    text = (
+        "The Red Queen laughed. “Well,” said the Red Queen to the Red Knight, and the Red Knight bowed. Then "
+        "the Station Master came. “Here is the Station Master,” said the Red Queen, and the Red Knight slept."
+    )
+    persons = {name: len(one.places) for name, one in found(text).items() if one.is_person}
+    assert persons == {"Red Queen": 3, "Red Knight": 3, "Station Master": 2}
+
+
+def test_a_captain_is_not_his_daughter() -> None:
+    text = (
+        "They saw Sara Crewe, and she sang. “Here is Captain Crewe,” said Sara Crewe. He said that he was "
+        "tired. Then Captain Crewe laughed, and he left. Miss Minchin told Sara Crewe that she was late, and "
+        "Sara Crewe said that she knew. Then Sara Crewe wept, for she loved Captain Crewe, and he loved her. "
+        "So Sara Crewe told her doll that she was alone. They found Ralph Crewe, and Ralph Crewe slept."
+    )
+    named = found(text)
+    assert len(named["Sara Crewe"].places) == text.count("Sara Crewe")
+    assert named["Ralph Crewe"].aliases == ("Captain Crewe",)
+
+
+def test_a_captain_who_is_called_she_may_be_a_woman() -> None:
+    spoken = "Then Captain Crewe said that she was late. " * 6
+    text = f"They saw Sara Crewe, and she sang. {spoken}They left Sara Crewe, and she sang again."
+    [crewe] = [one for one in found(text).values() if one.is_person]
+    assert len(crewe.places) == 8
+    assert pronoun_of_title("Captain Crewe") is None
+
+
+def test_a_month_is_a_name_where_it_is_somebodys_often() -> None:
+    said = "“It is late,” said Mrs. March to Jo. "
+    assert found(said * 10)["Mrs. March"].is_person
+    assert "Mrs. March" not in found(said * 9)
+    told = "Then he saw Friday, and Friday said that it was so. "
+    assert found(told * 10)["Friday"].is_person
+    assert not found("They came on a Friday, and on Friday they left. " * 20)
 
 
 def test_title_surname_and_full_name_are_one_person() -> None:

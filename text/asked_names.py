@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from text.honorifics import is_title
-from text.name_signs import POSSESSIVE
-from text.question_kinds import opens_question
+from text.name_signs import COMMON, NONE, POSSESSIVE
+from text.question_kinds import AUXILIARIES, opens_question
 from text.tokens import tokens
 
 _WORD = re.compile(r"\w[\w'’-]*\w|\w")
@@ -21,6 +21,15 @@ NEARER = 0.85  # of those of a word in lower case
 SHORTEST_MISSPELT = 5
 MOST_MISSPELT = 5
 _NO_NAMES = frozenset({"i", "god", "old"})  # for all their capitals
+# A word without a capital, but for what is left of "don't"; "'s" tells that somebody may own something.
+_LOWER = re.compile(r"(?<![\w'’-])(?P<word>[^\W\d_]+)(?:(?P<owns>['’]s\b|(?<=s)['’](?!\w))|(?![\w-]|['’]\w))")
+_INSIDE = re.compile(r"(?:(?<=\w\s)|(?<=Mr\.\s)|(?<=Mrs\.\s)|(?<=Dr\.\s))[^\W\d_][\w'’-]*\w")
+_BEFORE_NAME = re.compile(r"(?<![\w'’-])(?P<title>[^\W\d_]+)(?=(?P<name>\.? [^\W\d_a-z]\w*))")
+_BEHIND_NAME = re.compile(r"(?P<name>\b[^\W\d_a-z]\w* )(?P<title>[^\W\d_]+)")
+_DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their|this|that)\s+\Z")
+_SHARE_INSIDE = 0.1  # of a word's places with a capital that are inside sentences, from which it is a name
+_TIMES_LOWER = 3  # as often a name has to have a capital as none, to be one that is asked without
+_FEWEST_INSIDE, _OF_LOWER = 3, 0.1  # the same before "'s": Will's and Rose's are more likely names
 
 
 def names_in(question: str) -> list[str]:
@@ -62,10 +71,12 @@ def respelled(question: str, text: str) -> str:
     """The question with the names that it misspells as the text spells them.
 
     That is names of which the text has nothing, but one that is nearly so spelled; in a question without
-    capitals any word may be one, and has to be nearer. Of one question the first ``MOST_MISSPELT`` are.
+    capitals any word may be one, and has to be nearer, and those that the text has get theirs. Of one
+    question the first ``MOST_MISSPELT`` are.
     """
     names, near = names_in(question), NEAR
     if not names and question[1:].islower():
+        question = _capitalised(question, text)
         names, near = [question[token.start : token.end] for token in tokens(question)], NEARER
     long = [name for name in dict.fromkeys(names) if len(name) >= SHORTEST_MISSPELT and name.isalpha()]
     for name in [one for one in long if not _mentions(text, one)][:MOST_MISSPELT]:
@@ -74,6 +85,32 @@ def respelled(question: str, text: str) -> str:
         if nearest is not None and not _mentions(question, nearest):  # "Whom does mary marry?"
             question = re.sub(rf"(?<!\w){name}(?!\w)", spelled[nearest], question)
     return question
+
+
+def _capitalised(question: str, text: str) -> str:
+    """The question with a capital for each name, and for titles beside one that the text has so."""
+    vocabulary = _vocabulary(text)
+
+    def named(match: re.Match[str]) -> str:
+        word = match["word"]
+        spelled = vocabulary.proper.get(word)
+        if spelled is None and match["owns"] and not _DETERMINER.search(question[: match.start()]):
+            spelled = vocabulary.owners.get(word)
+        return f"{spelled or word}{match['owns'] or ''}"
+
+    question = _LOWER.sub(named, question)
+    for pattern in (_BEFORE_NAME, _BEHIND_NAME):
+        question = pattern.sub(partial(_titled, text), question)
+    return question
+
+
+def _titled(text: str, match: re.Match[str]) -> str:
+    """What is matched, its title with a capital where the text has it so beside the name."""
+    title, name = match["title"].capitalize(), match["name"]
+    is_behind = match.start("title") > match.start("name")
+    if not is_title(title) or (f"{name}{title}" if is_behind else f"{title}{name}") not in text:
+        return match[0]
+    return f"{name}{title}" if is_behind else title  # what follows is looked at, but not matched
 
 
 def _nearest(name: str, spelled: Collection[str], near: float) -> str | None:
@@ -88,12 +125,15 @@ class _Vocabulary:
     """The words of a text in lower case: ``words`` all, ``capitalised`` those with a capital somewhere.
 
     ``names`` are those of letters alone that it has oftener with a capital than without, and how it spells
-    them.
+    them. Of these, ``proper`` are hardly anything but names, and ``owners`` may be some before "'s". No title
+    is among them.
     """
 
     words: frozenset[str]
     capitalised: frozenset[str]
     names: Mapping[str, str]
+    proper: Mapping[str, str]
+    owners: Mapping[str, str]
 
 
 @lru_cache(4)  # several questions are asked of one book, and it takes a tenth of a second for a long one
@@ -102,10 +142,25 @@ def _vocabulary(text: str) -> _Vocabulary:
     capitals = [word for word, _ in counts.most_common() if word[0].isupper()]
     # The last one of a key is kept, so the commonest has to come last.
     spelled = {word.lower(): word for word in reversed(capitals) if word.isalpha() and not word.isupper()}
+    inside = Counter(_INSIDE.findall(text))
+    untitled = {lower: word for lower, word in spelled.items() if lower not in NONE and not is_title(lower)}
     return _Vocabulary(
         words=frozenset(part for word in counts for part in _PART.findall(word.lower())),
         capitalised=frozenset(map(str.lower, capitals)),
         names={lower: word for lower, word in spelled.items() if counts[word] > counts[lower]},
+        proper={
+            lower: word
+            for lower, word in untitled.items()
+            if lower not in COMMON
+            and counts[word] >= max(1, _TIMES_LOWER * counts[lower])
+            and inside[word] >= _SHARE_INSIDE * counts[word]
+        },
+        owners={
+            lower: word
+            for lower, word in untitled.items()
+            if lower not in COMMON - AUXILIARIES
+            and inside[word] >= max(_FEWEST_INSIDE, _OF_LOWER * counts[lower])
+        },
     )
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-Bearer = Literal["man", "wife", "maid", "any"]
-"""Whom a title is of: a man, a woman who may have it of her husband, another woman, or anybody."""
+Bearer = Literal["man", "wife", "maid", "office", "any"]
+"""Whom a title is of: a man, a woman who may have it of her husband, another woman, or anybody.
+
+One of an "office" is a man's in most novels, but alone it does not tell.
+"""
 
 _BEARERS: dict[Bearer, str] = {
     "man": """mr messrs monsieur mons sir lord master father brother uncle king prince duke count earl baron
     emperor herr don signor senor señor squire rev reverend friar abbot fra""",
     "wife": "mrs mme madame lady dame duchess countess baroness queen empress donna señora senora frau",
     "maid": "miss ms mlle mademoiselle mistress princess sister aunt auntie mother signorina",
-    "any": """dr doctor prof professor st saint president senator governor mayor judge justice captain capt
-    colonel col general gen major maj lieutenant lt sergeant sgt admiral cousin commander inspector""",
+    "office": """dr doctor prof professor president senator governor mayor judge justice captain capt colonel
+    col general gen major maj lieutenant lt sergeant sgt admiral commander inspector""",
+    "any": "st saint cousin",
 }
 TITLES: dict[str, Bearer] = {title: bearer for bearer, names in _BEARERS.items() for title in names.split()}
 

@@ -38,12 +38,18 @@ NONE = frozenset(
         r"\S+",
         """i o oh ah god heaven christmas easter english french german dutch spanish italian american
         british russian irish scotch scottish welsh greek roman latin indian chinese jewish
-        christian catholic protestant african european turkish arabic monday tuesday wednesday
-        thursday friday saturday sunday january february march april may june july august
-        september october november december spring summer autumn winter chapter book part act
-        scene volume illustration gutenberg project transcriber note footnote contents mr mrs ms
-        miss dr esq highness majesty lordship ladyship excellency honour worship he she it we
+        christian catholic protestant african european turkish arabic chapter book part act scene
+        volume illustration gutenberg project transcriber note footnote contents mr mrs ms miss dr esq
+        highness majesty lordship ladyship excellency honour worship he she it we
         you they thou thee me him us them his her its our your their my thy""",
+    )
+)
+# These name somebody only where a title or a verb of speech is beside them often: Mrs. March, said Friday.
+DATES = frozenset(
+    re.findall(
+        r"\S+",
+        """monday tuesday wednesday thursday friday saturday sunday january february march april june july
+        august september october november december spring summer autumn winter""",
     )
 )
 # These name somebody only where they do it often.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from text.honorifics import TITLES, Bearer, is_title
+from text.name_signs import SAINT
 from text.proper_names import PERSONAL, Mention
 
 _PERSON = 0.15  # signs of a person per place, from which on a name is one's
@@ -36,11 +37,12 @@ _SITES = frozenset(
     )
 )
 _GENDERED = 0.65  # share of the pronouns behind a name that tell whether it is a man's
+_GENDERED_OFFICE = 0.75  # the same of those behind a Captain's, that tell whether it is a woman's
 _FEWEST_PRONOUNS = 5
 _WEIGHTS = {"title": 2, "verb": 1, "said": 2, "called": 1, "speaks": 2, "in": 2, "at": 1, "to": 0.5}
 
 _Core = tuple[str, ...]
-"""The words of a name without its titles, in lower case."""
+"""The words of a name behind its titles, in lower case."""
 _Key = tuple[_Core, Bearer | None]
 """A core, and of whom its title is, where several have the same name: Mr. and Mrs. Bennet."""
 
@@ -88,18 +90,20 @@ def entities(text: str, mentions: Sequence[Mention]) -> list[Entity]:
 
 
 def _core(words: Sequence[str]) -> _Core:
-    untitled = tuple(word.lower() for word in words if not is_title(word))
-    return untitled or tuple(word.lower() for word in words)  # in a play, a king may have no other name
+    """The last word is no title, whatever it is: the Red Queen is not the Red Knight, and Lear a King."""
+    first = next((i for i, word in enumerate(words[:-1]) if not is_title(word)), len(words) - 1)
+    return tuple(word.lower() for word in words[first:])
 
 
 def _is_site(core: _Core) -> bool:
-    return len(core) > 1 and (core[-1] in _SITES or core[0] in _SITES)
+    is_somebody = is_title(core[-1]) and core[-1] not in SAINT  # a Station Master, but Church St
+    return len(core) > 1 and (core[-1] in _SITES or core[0] in _SITES) and not is_somebody
 
 
 def _bearer(words: Sequence[str]) -> Bearer | None:
-    """Of whom the first title is that tells."""
-    found = (TITLES[word.lower()] for word in words if is_title(word))
-    return next((one for one in found if one != "any"), None)
+    """Of whom the first title is that tells; an office tells least: Mrs. Captain Crewe."""
+    found = [bearer for word in words if is_title(word) and (bearer := TITLES[word.lower()]) != "any"]
+    return next((one for one in found if one != "office"), found[0] if found else None)
 
 
 def _parted(text: str, mentions: Sequence[Mention]) -> list[Mention]:
@@ -137,10 +141,18 @@ class _Keys:
     def __init__(self, mentions: Sequence[Mention]) -> None:
         self._bearers: dict[_Core, Counter[Bearer | None]] = defaultdict(Counter)
         self._pronouns: dict[_Core, Counter[str]] = defaultdict(Counter)
+        untold: dict[_Core, Counter[str]] = defaultdict(Counter)  # pronouns where no title tells
         for one in mentions:
-            core = _core(one.words)
-            self._bearers[core][_bearer(one.words)] += 1
-            self._pronouns[core].update(sign for sign in one.signs if sign in ("he", "she"))
+            core, bearer = _core(one.words), _bearer(one.words)
+            called = [sign for sign in one.signs if sign in ("he", "she")]
+            self._bearers[core][bearer] += 1
+            self._pronouns[core].update(called)
+            if bearer in (None, "office"):
+                untold[core].update(called)
+        self._women = {core for core, called in untold.items() if _is_woman(called)}
+        for core, bearers in self._bearers.items():
+            if "office" in bearers:
+                bearers[self._in_office(core)] += bearers.pop("office")
         self._counts = Counter(self._key(one) for one in mentions)
         self._wholes: dict[_Key, _Key] = {}
         longer: dict[tuple[bool, str], list[_Key]] = defaultdict(list)
@@ -165,9 +177,15 @@ class _Keys:
         if len(several) < 2:
             return core, None
         bearer = _bearer(one.words)
+        if bearer == "office":
+            bearer = self._in_office(core)
         if bearer in several:
             return core, bearer
         return core, "man" if "man" in several else several[0]
+
+    def _in_office(self, core: _Core) -> Bearer | None:
+        """Of whom the title of an officer, or of a doctor, is: of a man, but where a woman is called so."""
+        return None if core in self._women else "man"
 
     def _several(self, core: _Core) -> list[Bearer]:
         """Of whom the titles of that name are, the most frequent first."""
@@ -212,6 +230,11 @@ class _Keys:
             return None
         pronoun, count = pronouns.most_common(1)[0]
         return pronoun if count >= _GENDERED * pronouns.total() else None
+
+
+def _is_woman(called: Counter[str]) -> bool:
+    """Whether the pronouns behind an officer's name say so; behind some men's are more of their daughters."""
+    return called["she"] >= max(_FEWEST_PRONOUNS, _GENDERED_OFFICE * called.total())
 
 
 def _entity(text: str, members: Sequence[Mention]) -> Entity:

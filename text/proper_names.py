@@ -16,6 +16,7 @@ from text.honorifics import is_title
 from text.name_signs import (
     AT,
     COMMON,
+    DATES,
     HE,
     HEADING,
     HUMAN,
@@ -33,6 +34,8 @@ PERSONAL = ("title", "verb", "said", "called", "speaks")
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _PARTICLES = frozenset(("de", "von", "van", "du", "la", "le", "della", "di", "del", "der", "den", "des"))
+_SPACES = frozenset({" ", "\n"})
+_BEHIND_TITLE = _SPACES | {". ", ".\n"}
 _INSIDE = frozenset({" ", ", ", "; ", "--", "—", "-", " ("})
 _FEWEST = 2  # places inside sentences where a name's word has a capital; one is enough in a
 _SHORT_TEXT = 5000  # text of so many words
@@ -88,18 +91,24 @@ class _Words:
         """How often each word that is a name's has a capital inside sentences."""
         lower: Counter[str] = Counter()
         inside: Counter[str] = Counter()
+        people: Counter[str] = Counter()  # of dates, that they name somebody
         for i, word in enumerate(self.words):
             if not self.capital[i]:
                 if word[0].islower():
                     lower[word] += 1
-            elif self._is_inside(i):
+                continue
+            if self._is_inside(i):
                 inside[word] += 1
+            if word.lower() in DATES and self._is_somebodys(i):
+                people[word] += 1
         fewest = _FEWEST if len(self.words) > _SHORT_TEXT else 1
         return Counter(
             {
                 word: count
                 for word, count in inside.items()
-                if count >= fewest and _is_name(word, count, lower[word.lower()])
+                if count >= fewest
+                and _is_name(word, count, lower[word.lower()])
+                and (word.lower() not in DATES or people[word] >= _OFTEN)
             }
         )
 
@@ -111,6 +120,14 @@ class _Words:
         if gap in (". ", ".\n"):
             return is_title(self.words[i - 1])
         return gap in _INSIDE and (self.capital[i - 1] or self.raw[i - 1][0].islower())
+
+    def _is_somebodys(self, i: int) -> bool:
+        """Whether a title or a verb of speech stands before the word, or such a verb behind it."""
+        gap, before = (self.gap(i), self.words[i - 1]) if i else ("", "")
+        titled = gap in _BEHIND_TITLE and self.capital[i - 1] and is_title(before)
+        said = gap in _SPACES and before in SPEECH
+        says = i + 1 < len(self.words) and self.gap(i + 1) in _SPACES and self.words[i + 1] in SPEECH
+        return titled or said or says
 
     def gap(self, i: int) -> str:
         """What stands between a word and the one before it."""
