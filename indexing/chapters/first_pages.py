@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from indexing.book import Chapter
-from indexing.chapters.titles import find_contents, has_prose
+from indexing.chapters.titles import find_contents, has_prose, is_contents
 
 _FEWEST_ENTRIES = 2
 _LONG_LIST = 5000  # characters of a list of contents, which may be more of a long book
@@ -49,7 +49,8 @@ def title_page_end(text: str, chapters: Sequence[Chapter], signed: int | None, c
             continue
         persons = _PERSONS.search(text, 0, end)
         page = text[: persons.start() if persons else end].rstrip()
-        if len(page) <= _FIRST_PAGE and len(page.split()) <= _MOST_WORDS and not _has_prose(page):
+        is_short = len(page) <= _FIRST_PAGE and len(page.split()) <= _MOST_WORDS
+        if is_short and not is_contents(page) and not _has_prose(page):
             return len(page)
     return 0
 

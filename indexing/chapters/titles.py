@@ -52,6 +52,11 @@ def find_contents(text: str) -> ContentsList | None:
     return ContentsList(head.start(), end, tuple(entries))
 
 
+def is_contents(page: str) -> bool:
+    """Whether a page is nothing but the word ``Contents``."""
+    return _CONTENTS.fullmatch(page) is not None
+
+
 def has_prose(text: str, start: int, end: int) -> bool:
     """Whether lines of a part of the text are as long as those of prose, and no entries of a list."""
     return _PROSE.search(text, start, end) is not None
