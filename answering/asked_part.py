@@ -10,6 +10,7 @@ from itertools import product
 from answering.quotes import chapters_until, paragraph_around
 from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
+from indexing.index import BookIndex
 from retrieval.hits import Hit, Readable
 from text.book_words import THE_BOOK
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
@@ -118,7 +119,9 @@ def part_asked(question: str, book: Readable) -> Part | None:
     if bounds is not None:
         return Part(*bounds, missing=NO_SUCH_CHAPTER)
     # Of a book that has none marked, any passage may be of a third chapter.
-    numbered = numbered_chapters(question, chapters) if index.chapters else None
+    numbered = None
+    if index.chapters:
+        numbered = numbered_chapters(question, chapters, numbers_until(index, end))
     if numbered is not None:
         first, *others = [(one.start, one.end) for one in numbered] or [(0, 0)]
         return Part(*first, missing=NO_SUCH_CHAPTER, others=tuple(others))
@@ -164,24 +167,28 @@ def of_whole_book(question: str) -> str | None:
     return None if closing is None else f"{question[: closing.start()]} in the book?"
 
 
-def numbered_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
+def numbered_chapter(
+    question: str, chapters: Sequence[Chapter], numbers: Sequence[int | None]
+) -> tuple[int, int] | None:
     """The bounds of the first chapter of the number asked for, (0, 0) where no such one is there."""
-    found = numbered_chapters(question, chapters)
+    found = numbered_chapters(question, chapters, numbers)
     return None if found is None else next(((one.start, one.end) for one in found), (0, 0))
 
 
-def numbered_chapters(question: str, chapters: Sequence[Chapter]) -> list[Chapter] | None:
+def numbered_chapters(
+    question: str, chapters: Sequence[Chapter], numbers: Sequence[int | None]
+) -> list[Chapter] | None:
     """The chapters that a question asks for by number, and by their part if it names one; None for others.
 
-    They are several where each part counts its own and none is named. Where no chapter has a number, it is
-    the one at that place.
+    They are several where each part counts its own and none is named. Where no chapter has any of the
+    ``numbers``, it is the one at that place.
     """
     match = _NUMBERED.search(question)
     if match is None:
         return None
-    number, numbers = numeral(match[1] or match[2]), chapter_numbers(chapters)
+    number = numeral(match[1] or match[2])
     if not any(numbers):
-        numbers = [*range(1, len(chapters) + 1)]
+        numbers = range(1, len(chapters) + 1)
     found = [one for one, its in zip(chapters, numbers, strict=True) if its == number]
     part = _IN_PART.search(match[0])
     return found if part is None or len(found) < 2 else _of_part(found, *_kind_and_number(part))
@@ -204,6 +211,12 @@ def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int
 def this_chapter(question: str, chapters: Sequence[Chapter], limit: int) -> tuple[int, int] | None:
     """The bounds of the chapter that holds the limit, where a question says "this chapter"."""
     return _chapter_at(chapters, limit) if _THIS.search(question) else None
+
+
+def numbers_until(index: BookIndex, limit: int) -> list[int | None]:
+    """The numbers of ``chapters_until``: those of all of the book, whose chapter 1 is one, read or not."""
+    numbers, begun = chapter_numbers(index.chapters), chapters_until(index, limit)
+    return [number for one, number in zip(index.chapters, numbers, strict=True) if one in begun]
 
 
 def chapter_numbers(chapters: Sequence[Chapter]) -> list[int | None]:

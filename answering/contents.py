@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Literal
 
-from answering.asked_part import NO_CHAPTERS, NO_PAGES, NOT_READ, Part, chapter_numbers
+from answering.asked_part import NO_CHAPTERS, NO_PAGES, NOT_READ, Part
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
@@ -36,7 +36,7 @@ def chapter_count(book: OfItself) -> Said:
     counted = book.numbered_chapters
     if not counted:
         return Said((), NO_CHAPTERS)
-    numbers = [number for number in chapter_numbers(book.chapters) if number]
+    numbers = [number for number in book.numbers if number]
     rising = len(numbers) == len(counted) and all(one < following for one, following in pairwise(numbers))
     count = numbers[-1] if rising else len(counted)
     return Said((Candidate(str(count), _LISTED, book.heading(counted[-1]), _so_far(book)),))

@@ -14,9 +14,9 @@ from answering.asked_part import (
     NOT_READ,
     SEVERAL_CHAPTERS,
     Part,
-    chapter_numbers,
     last_chapter,
     numbered_chapters,
+    numbers_until,
     this_chapter,
 )
 from answering.citing import Evidence, cite, passage_at
@@ -97,11 +97,15 @@ class OfItself:
         """Those whose titles may be read."""
         return chapters_until(self.index, self.limit)
 
+    @cached_property
+    def numbers(self) -> list[int | None]:
+        """The number of each of them, None for one that has none."""
+        return numbers_until(self.index, self.limit)
+
     @property
     def numbered_chapters(self) -> list[Chapter]:
         """Those that have a number, where most of them have one, else all."""
-        numbers = chapter_numbers(self.chapters)
-        numbered = [one for one, number in zip(self.chapters, numbers, strict=True) if number]
+        numbered = [one for one, number in zip(self.chapters, self.numbers, strict=True) if number]
         return numbered or self.chapters
 
     def chapter(self, question: str, *, whole: bool = False) -> Part:
@@ -113,7 +117,7 @@ class OfItself:
         if not self.index.chapters:
             return Part(0, 0, NO_CHAPTERS)
         bounds = this_chapter(question, self.chapters, self.limit)
-        numbered = numbered_chapters(question, self.chapters) if bounds is None else None
+        numbered = numbered_chapters(question, self.chapters, self.numbers) if bounds is None else None
         if numbered is not None and len(numbered) > 1:
             return Part(0, 0, SEVERAL_CHAPTERS)
         if numbered:

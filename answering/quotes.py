@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ REACH = 2000  # characters: so far around a place its paragraph is looked at
 SHORTEST_LEAD = 3_000  # characters: what stands before the first chapter is a title page, or a chapter itself
 _CLOSING = "\"'”’»)]}_*"
 _ENDS = ".!?…"
+_MORE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +92,4 @@ def sentences_at(text: str, places: Sequence[int]) -> list[tuple[int, int]]:
 
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether the sentence ``text[start:end]`` is one to its end, where ``text`` may be cut off."""
-    return end < len(text.rstrip()) or text[start:end].rstrip(_CLOSING).endswith(tuple(_ENDS))
+    return text[start:end].rstrip(_CLOSING).endswith(tuple(_ENDS)) or _MORE.search(text, end) is not None

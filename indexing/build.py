@@ -159,7 +159,7 @@ def up_to_date(book: Book, key: str, store: Store) -> Manifest | None:
         return None
     if manifest.key == key:
         return manifest
-    if manifest.source != book.source:
+    if book.source not in (manifest.source, str(Path(manifest.source).absolute())):  # older: as it was typed
         raise IdTaken(
             f"the id {book.id!r} of {book.source} already stands for {manifest.source}; "
             "give this one another with --id, or replace that one with --force"

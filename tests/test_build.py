@@ -120,6 +120,15 @@ def test_an_id_is_not_taken_from_another_book_unless_forced(
     assert build_book(other, settings, store, force=True).status == "built"
 
 
+def test_a_build_that_names_its_file_as_it_was_typed_is_of_the_same_file(
+    settings: BuildSettings, store: IndexStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_book(NOVEL, settings, store)
+    monkeypatch.chdir(tmp_path)
+    edited = replace(NOVEL, text="The book, edited.", source=str(tmp_path / NOVEL.source))
+    assert build_book(edited, settings, store).status == "built"
+
+
 def test_an_encoder_given_from_here_is_found_from_anywhere(
     settings: BuildSettings, store: IndexStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
