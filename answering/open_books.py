@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from indexing.merged_index import MergedIndex
 
 log = logging.getLogger(__name__)
+
+_REFUSED_S = 60.0  # for so long a merged index that is damaged in its bucket is not fetched again
 
 
 class OpenBook:
@@ -53,6 +56,7 @@ class OpenBooks:
         self._open: OrderedDict[str, OpenBook] = OrderedDict()
         self._merged_folder: Path | None = None
         self._merged: MergedIndex | None = None
+        self._merged_refused_until = float("-inf")
         self._lock = threading.Lock()
         self._opening: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -80,7 +84,14 @@ class OpenBooks:
 
     def merged(self) -> MergedIndex | None:
         """The merged index of the store; None where there is none, or it is damaged, which the log has."""
-        folder = self._store.merged()
+        if time.monotonic() < self._merged_refused_until:
+            return None
+        try:
+            folder = self._store.merged()
+        except IndexMismatch as error:  # which to find out again can take a download
+            log.error("%s", error)
+            self._merged_refused_until = time.monotonic() + _REFUSED_S
+            return None
         with self._lock:
             if folder != self._merged_folder:
                 self._merged_folder, self._merged = folder, None if folder is None else _opened(folder)

@@ -125,7 +125,8 @@ class SeveralBooks:
             for book in merged.manifest.books:
                 if self._builds.get(book.id) == book.build:
                     limits[book.id] = self._ask.before_of(book.id, book.characters)
-            parts.append(MergedPart(merged, limits, self._readable))
+            if limits:  # none where all of them were indexed anew
+                parts.append(MergedPart(merged, limits, self._readable))
         alone = [id for id in self._builds if id not in limits]
         if len(alone) > MANY_ALONE:
             log.warning("%d books are searched one by one; merge them: storyqa shelves index", len(alone))

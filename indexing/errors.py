@@ -32,6 +32,24 @@ def naming_full_disk(folder: Path) -> Iterator[None]:
         raise DiskFull(f"the disk of {folder} is full; make room and do the same again") from error
 
 
+class TooManyFiles(StoryQAError):
+    """As many files are open as the process, or the system, may have open."""
+
+
+@contextmanager
+def naming_open_files(path: Path) -> Iterator[None]:
+    """Raise ``TooManyFiles`` where ``path`` cannot be opened because as many files are open as may be."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise TooManyFiles(
+            f"{path} cannot be opened, for as many files are open as the system allows; allow more with: "
+            "ulimit -n NUMBER, or have one index for all books: storyqa shelves index"
+        ) from error
+
+
 class SourceError(StoryQAError):
     """A file, folder or address that cannot be read as a book."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from encoders.sizes import default_encoder
 from indexing.book import Book, Chapter, LeftOut, Page
-from indexing.errors import IndexMismatch
+from indexing.errors import IndexMismatch, naming_open_files
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def read_manifest(directory: Path, id: str) -> Manifest:
     """The manifest of the build of ``id`` in ``directory``; or IndexMismatch."""
     path = directory / MANIFEST
     try:
-        with path.open("rb") as file:
+        with naming_open_files(path), path.open("rb") as file:
             content = file.read(_LARGEST)
     except OSError as error:
         repair = f"rebuild it: storyqa index SOURCE --id {id} --force"

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexing.errors import IndexMismatch
+from indexing.errors import IndexMismatch, naming_open_files
 from indexing.index import npy_view
 from indexing.manifest import FileRecord
 from indexing.packing import build_files
@@ -92,7 +92,8 @@ def mismatch(problem: object) -> IndexMismatch:
 def read_merged_manifest(directory: Path) -> MergedManifest:
     """The manifest in ``directory``; or IndexMismatch."""
     try:
-        with (directory / MANIFEST).open("rb") as file:
+        path = directory / MANIFEST
+        with naming_open_files(path), path.open("rb") as file:
             content = json.loads(file.read(_LARGEST))
         checksum = content.pop("checksum")
         if content["format"] != FORMAT or checksum != _digest(content):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, Overtaken, UnknownBook
 from indexing.index import BookIndex
 from indexing.merged_index import (
     POSTING,
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TRAINED_ON = 100_000  # vectors, of all books alike, whose range the codes span
+_ATTEMPTS = 5
+
+log = logging.getLogger(__name__)
+
+
+class _Replaced(Overtaken):
+    """A book that is not in the build any more that was to be merged."""
 
 
 def merge_store(
@@ -37,24 +46,58 @@ def merge_store(
     """Publish the merged index of the store's books, and whether it was built: not where it is there already.
 
     Books whose index is damaged, or was made with another encoder than most, are left out and searched
-    alone. Raises ``UnknownBook`` for a store without any that is fit.
+    alone. Where one is indexed anew meanwhile, they are merged again as they are then. Raises ``UnknownBook``
+    for a store without any that is fit, and ``Overtaken`` where books go on changing.
     """
     with store.claim_merged() as claim:
-        fit = []
-        for id in store.ids():
-            with suppress(IndexMismatch, UnknownBook):
-                fit.append((id, store.current(id), store.manifest(id).encoder_hash))
-        usual = most_common([encoder for _, _, encoder in fit])
-        builds = {id: build for id, build, encoder in fit if encoder == usual}
-        if not builds:
-            raise UnknownBook("the store has no book to merge; fill it with: storyqa index PATH")
-        folder = store.merged()
-        if folder is not None and not force:
-            with suppress(IndexMismatch):
-                there = read_merged_manifest(folder)
-                if there.key == merged_key(builds):
+        builds = _fit_builds(store)
+        if not force:
+            with suppress(IndexMismatch):  # what is damaged is there to be replaced
+                folder = store.merged()
+                there = None if folder is None else read_merged_manifest(folder)
+                if there is not None and there.key == merged_key(builds):
                     return there, False
-        return claim.publish(lambda into: write_merged(builds, store.open, into, on_progress)), True
+
+        def publish(builds: Mapping[str, str]) -> MergedManifest:
+            opened = partial(_open_build, store, builds)
+            return claim.publish(lambda into: write_merged(builds, opened, into, on_progress))
+
+        attempts = 1
+        while True:
+            try:
+                return publish(builds), True
+            except _Replaced as error:
+                if attempts == _ATTEMPTS:
+                    raise
+                log.info("%s", error)
+                attempts += 1
+                builds = _fit_builds(store)
+
+
+def _open_build(store: Store, builds: Mapping[str, str], id: str) -> BookIndex:
+    """The book in the build that is named; raises ``_Replaced``."""
+    with suppress(UnknownBook):
+        index = store.open(id)
+        # A build that was replaced never serves again: one that still does is the one that was opened.
+        if store.current(id) == builds[id]:
+            return index
+    raise _Replaced(
+        f"the book {id!r} was indexed anew, or removed, while the books were merged; merge them again once "
+        "that is over: storyqa shelves index"
+    )
+
+
+def _fit_builds(store: Store) -> dict[str, str]:
+    """The builds of the books that can be merged, by id; raises ``UnknownBook`` where there is none."""
+    fit = []
+    for id in store.ids():
+        with suppress(IndexMismatch, UnknownBook):
+            fit.append((id, store.current(id), store.manifest(id).encoder_hash))
+    usual = most_common([encoder for _, _, encoder in fit])
+    builds = {id: build for id, build, encoder in fit if encoder == usual}
+    if not builds:
+        raise UnknownBook("the store has no book to merge; fill it with: storyqa index PATH")
+    return builds
 
 
 def most_common(encoders: Sequence[str]) -> str | None:
@@ -70,9 +113,9 @@ def write_merged(
 ) -> MergedManifest:
     """Merge the ``builds`` (their names by book id), all of one encoder, into the empty ``directory``.
 
-    Each book is opened three times, and held no longer than it is read. ``on_progress(books done, of)``
-    counts each of these. Vectors are kept as 8-bit codes: a quarter of the bytes, which are what a search
-    takes time to read. Flushed to disk.
+    Each book is opened three times, in the build that is named or ``open`` has to raise, and held no longer
+    than it is read. ``on_progress(books done, of)`` counts each of these. Vectors are kept as 8-bit codes: a
+    quarter of the bytes, which are what a search takes time to read. Flushed to disk.
     """
     import numpy as np
 
@@ -100,7 +143,7 @@ def write_merged(
         holding[known] += of_book
         counts = index.manifest.counts
         merged.append(MergedBook(index.id, builds[index.id], counts.passages, counts.characters))
-        ends.append(index.passages.ends)
+        ends.append(index.passages.ends.copy())  # a view would keep the book's file open
         windows.append(np.diff(index.window_begins))
         vectors = index.dense.vectors()
         samples.append(vectors[:: max(1, len(vectors) * len(builds) // _TRAINED_ON)])

@@ -13,7 +13,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indexing.errors import IndexMismatch
+from indexing.errors import IndexMismatch, naming_open_files
 from indexing.manifest import MANIFEST, FileRecord, Manifest
 from indexing.write import flush
 
@@ -86,7 +86,7 @@ def _content(
     import numpy as np
 
     try:
-        with path.open("rb") as file:
+        with naming_open_files(path), path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size != wanted:
                 raise mismatch(f"{path.name} has {size} bytes, wanted {wanted}")

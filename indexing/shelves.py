@@ -73,6 +73,19 @@ class Shelves:
             raise _unreadable(name, error) from error
         return self._parsed(name, content)
 
+    def readable(self) -> tuple[list[Shelf], list[IndexMismatch]]:
+        """All shelves by their names, but for those that are damaged, and what is wrong with these."""
+        read: list[Shelf] = []
+        damaged: list[IndexMismatch] = []
+        for name in self.names():
+            try:
+                read.append(self.get(name))
+            except IndexMismatch as error:
+                damaged.append(error)
+            except UnknownShelf:  # deleted since the names were read
+                continue
+        return read, damaged
+
     def put(self, name: str, books: Sequence[str], title: str | None = None) -> Shelf:
         """Make the shelf, or have it hold these books; a ``title`` that is None stays, at first the name."""
 

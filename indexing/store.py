@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from indexing.card import BookCard
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, UnknownBook, naming_open_files
 from indexing.ids import BadId, check_id, is_id
 from indexing.locking import locked
 from indexing.shelf_files import ShelfFolder
@@ -67,7 +67,8 @@ class IndexStore(Store):
         """
         try:
             check_id(id)
-            name = self._pointer(id).read_text(encoding="utf-8").strip()
+            with naming_open_files(self._pointer(id)):
+                name = self._pointer(id).read_text(encoding="utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, BadId) as error:
             raise self._unknown(id) from error
         except (OSError, ValueError) as error:

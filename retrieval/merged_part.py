@@ -26,7 +26,7 @@ class MergedPart:
 
     Exact by words. By meaning passages are scored exactly (but for the vectors' 8-bit codes) where they are
     among those nearest to the question or likely by their words; others are taken to be as near as passages
-    are on average. Statistics of words are those of the whole index.
+    are on average. Statistics of words are over the whole books, but for those of which nothing may be read.
     """
 
     def __init__(self, index: MergedIndex, limits: Mapping[str, int | None], open: Opener) -> None:
@@ -35,20 +35,25 @@ class MergedPart:
         self._index = index
         self._open = open
         self.encoder_hash = index.manifest.encoder_hash
-        self.counted = int(index.firsts[-1])
         ranges = []
+        bounds = []
         for book, first, last in zip(index.manifest.books, index.firsts, index.firsts[1:], strict=False):
             if book.id in limits:
                 limit = limits[book.id]
                 end = last if limit is None else first + index.ends[first:last].searchsorted(limit, "right")
-                ranges.append(np.arange(first, end))
+                if end > first:
+                    ranges.append(np.arange(first, end))
+                    bounds += [first, last]
+        # Where each book begins and ends, as the passages of words are kept: or a search would copy these.
+        self._bounds = np.array(bounds, dtype="i4")
+        self.counted = int(self._bounds[1::2].sum() - self._bounds[::2].sum())
         # What may be read, ascending; a passage's number in this part is its place here.
         self._numbers = np.concatenate([np.zeros(0, dtype="i8"), *ranges])
         self.passages = len(self._numbers)
 
     @property
     def _is_whole(self) -> bool:
-        return self.passages == self.counted
+        return self.passages == int(self._index.firsts[-1])
 
     def encoder(self) -> Encoder:
         """See ``Part.encoder``."""
@@ -66,6 +71,8 @@ class MergedPart:
                 passages, weights = occurrence
                 holding = len(passages)
                 if not self._is_whole:
+                    found_until = passages.searchsorted(self._bounds)
+                    holding = int(found_until[1::2].sum() - found_until[::2].sum())
                     places = self._places(passages)
                     passages, weights = places[places >= 0].astype("i4"), weights[places >= 0]
                 found[word] = Occurrences(passages, weights.astype("f8"), holding)
@@ -113,6 +120,6 @@ class MergedPart:
 
         if self._is_whole:
             return None
-        readable = np.zeros(self.counted, dtype=bool)
+        readable = np.zeros(int(self._index.firsts[-1]), dtype=bool)
         readable[self._numbers] = True
         return np.repeat(readable, np.diff(self._index.begins))

@@ -109,12 +109,12 @@ class BooksRetriever(Retriever):
 
     def __init__(self, parts: Sequence[Part], weight: float | None = None) -> None:
         """``weight`` is by default ``dense_weight`` of their encoder; raises IndexMismatch for several."""
-        if weight != 0 and len({part.encoder_hash for part in parts}) > 1:
+        self._parts = [part for part in parts if part.passages]
+        if weight != 0 and len({part.encoder_hash for part in self._parts}) > 1:
             raise IndexMismatch(
                 "these books were indexed with different encoders, and cannot be searched together by "
                 "meaning; index them again, or name the retriever bm25"
             )
-        self._parts = [part for part in parts if part.passages]
         if weight is None:
             weight = dense_weight(self._parts[0].encoder().name) if self._parts else 0.0
         self._weight = weight

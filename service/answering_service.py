@@ -18,7 +18,7 @@ from answering.ask import Turn
 from answering.book_qa import MOST_WARMED, Ask, BookQA, Searched
 from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.shelves import Shelf, UnknownShelf
+from indexing.shelves import Shelf
 from readers import spec_of
 from readers.reading import OnWords
 from service import problems
@@ -200,15 +200,9 @@ class Service:
 
     def shelves(self) -> list[Shelf]:
         """All shelves, by their names; the log has those that are damaged."""
-        shelves = self.qa.store.shelves()
-        read = []
-        for name in shelves.names():
-            try:
-                read.append(shelves.get(name))
-            except IndexMismatch as error:
-                log.error("%s", error)
-            except UnknownShelf:  # deleted since the names were read
-                continue
+        read, damaged = self.qa.store.shelves().readable()
+        for error in damaged:
+            log.error("%s", error)
         return read
 
     async def in_time(

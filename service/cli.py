@@ -29,11 +29,14 @@ from service.commands import (
     serving,
     shelves,
 )
+from service.open_files import raise_open_files
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
     from service.lent_books import BookLender
+
+_OPEN_FILES = 2**16  # a book that is open takes some seven, and many systems allow 1,024 unless asked
 
 # Commands of other packages, imported only when they are run.
 COMMANDS = {
@@ -174,6 +177,7 @@ for _name, _help in _HELP.items():
 
 def main() -> None:
     """The console script."""
+    raise_open_files(_OPEN_FILES)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a book may hold what the terminal cannot show

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +16,9 @@ import shelf
 
 from answering.book_qa import Ask, BookQA
 from answering.opened_scope import FEWEST_MERGED
+from encoders.backbone import MINILM
 from indexing.build import BuildSettings, build_book
-from indexing.errors import IndexMismatch, UnknownBook
+from indexing.errors import IndexMismatch, Overtaken, UnknownBook
 from indexing.merged_index import MergedIndex
 from indexing.merging import merge_store
 from indexing.store import IndexStore
@@ -26,6 +29,7 @@ from retrieval.several_books import BookPart, Part
 from service import cli
 from text.words import words
 
+ROOT = Path(__file__).parents[1]
 QUESTIONS = [question for _, question in shelf.QUESTIONS]
 
 
@@ -109,6 +113,118 @@ def test_all_books_are_asked_through_the_merged_index(store: IndexStore) -> None
         bound = 100 if index.id == "lantern" else index.characters * 60 // 100
         assert hit.passage == index.passages[hit.passage.number]
         assert hit.passage.end <= bound
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"clock": None, "lantern-2": None, "well": None},
+        {"clock": 0, "lantern-2": 300, "well": None},
+        {"lantern": None, "lantern-1": 0, "lantern-2": 0},
+    ],
+)
+def test_some_books_of_a_merged_index_are_found_by_words_as_they_are_alone(
+    store: IndexStore, limits: dict[str, int | None]
+) -> None:
+    together, alone = parts(store, limits)
+    for question in QUESTIONS:
+        [by_merged], [by_each] = (
+            open_together("bm25", some).search([question], 10) for some in (together, alone)
+        )
+        assert places(by_merged) == places(by_each)
+        assert [hit.score for hit in by_merged] == pytest.approx([hit.score for hit in by_each], abs=1e-4)
+
+
+def copied(store: IndexStore, root: Path, ids: Sequence[str] | None = None) -> IndexStore:
+    """The books of a store in another, where nothing is merged."""
+    into = IndexStore(root)
+    for id in ids or store.ids():
+        publish_again(store, id, into)
+    return into
+
+
+def publish_again(store: IndexStore, id: str, into: IndexStore) -> None:
+    """Replace a book by another build of the same."""
+    with into.claim(id) as claim:
+        claim.publish(lambda folder: store.copy_out(id, folder))
+
+
+def test_books_that_change_while_they_are_merged_are_merged_as_they_are_then(
+    store: IndexStore, tmp_path: Path
+) -> None:
+    changing = copied(store, tmp_path, [*shelf.STORIES])
+    turns = []
+
+    def change(done: int, of: int) -> None:
+        turns.append(done)
+        if turns == [0, 1, 2, 3, 4]:  # all of them have been read once, and will be again
+            publish_again(store, "clock-1", changing)
+            publish_again(store, "lantern", changing)
+            changing.remove("well")
+
+    merge_store(changing, on_progress=change)
+    assert list(changing.builds()) == ["clock", "clock-1", "lantern"]
+    assert merged(changing).builds == changing.builds()
+
+
+def test_books_that_go_on_changing_are_not_merged(store: IndexStore, tmp_path: Path) -> None:
+    changing = copied(store, tmp_path, [*shelf.STORIES])
+    before, _ = merge_store(changing)
+    turns = []
+
+    def change(done: int, of: int) -> None:
+        if done == 4:
+            publish_again(store, "lantern", changing)
+            turns.append(done)
+
+    with pytest.raises(Overtaken, match=r"'lantern' was indexed anew.*storyqa shelves index"):
+        merge_store(changing, force=True, on_progress=change)
+    assert len(turns) > 1
+    assert merged(changing).manifest == before
+
+
+def test_books_of_another_encoder_than_the_merged_index_are_searched_one_by_one(
+    store: IndexStore, tmp_path: Path
+) -> None:
+    changing = copied(store, tmp_path)
+    merge_store(changing)
+    for id in changing.ids():
+        text = f"A heron kept the good oil of {id}."
+        book = replace(shelf.story("well"), id=id, text=text, source=f"tests/{id}")
+        build_book(book, BuildSettings(encoder=MINILM.name), changing)
+    qa, asked = BookQA(changing), Ask("*", QUESTIONS[2], 9, "dense")
+    assert len(qa.find([asked])[0].hits) == 9
+    publish_again(store, "clock", changing)  # as it was
+    assert len(qa.find([replace(asked, before={"clock": 0})])[0].hits) == 8
+    with pytest.raises(IndexMismatch, match="different encoders"):
+        qa.find([asked])
+
+
+def test_books_that_were_merged_keep_no_files_open(store: IndexStore, tmp_path: Path) -> None:
+    changing = copied(store, tmp_path)
+    files: list[int] = []
+    open_files = Path("/proc/self/fd")
+    merge_store(changing, on_progress=lambda done, of: files.append(len([*open_files.iterdir()])))
+    assert max(files) <= files[0] + 3 * 7  # those of the first book, of one and of the next
+
+
+def test_more_books_are_asked_than_files_may_be_open_at_first(store: IndexStore) -> None:
+    code = (
+        "import resource, sys; from service.cli import main; "
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (50, hard if sys.argv.pop() == 'more' else 50)); main()"
+    )
+    ids = ",".join(store.ids()[:7])  # too few for the merged index, each with seven files
+    command = [sys.executable, "-c", code, "search", ids, "lamp", "--retriever", "bm25"]
+    command += ["--store", str(store.root), "--json"]
+    more, none = (
+        subprocess.run([*command, allowed], cwd=ROOT, capture_output=True, text=True)
+        for allowed in ("more", "no more")
+    )
+    assert json.loads(more.stdout)["hits"], more.stderr
+    assert none.returncode == 2
+    assert "ulimit -n" in none.stderr
+    assert "--force" not in none.stderr
 
 
 def test_a_book_that_changed_is_searched_as_it_is_now(tmp_path: Path) -> None:

@@ -274,3 +274,25 @@ def test_a_shelf_that_is_damaged_or_gone_is_left_out_of_the_lists(
         assert [one["id"] for one in http.get("/v1/models").json()["data"]] == ["shelf:whole"]
         assert "shelves delete bad" in problem(http.get("/shelves/bad"), 500)["detail"]
     assert "the shelf 'bad' cannot be read" in caplog.text
+
+
+def test_the_command_line_lists_and_copies_the_shelves_that_are_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shelves = IndexStore(tmp_path / "from").shelves()
+    for name in ("first", "last"):
+        shelves.put(name, ["a"])
+    (tmp_path / "from" / "shelves" / "bad.json").write_text("[")
+    (tmp_path / "from" / "shelves" / "gone.json").symlink_to("nowhere")  # named, and not there when read
+    for as_json in ((), ("--json",)):
+        assert cli.run(["shelves", "list", "--store", str(tmp_path / "from"), *as_json]) == 1
+        out, err = capsys.readouterr()
+        assert "first" in out
+        assert "last" in out
+        assert err.startswith("storyqa: the shelf 'bad' cannot be read")
+        assert "gone" not in out + err
+    assert cli.run(["copy", str(tmp_path / "from"), str(tmp_path / "to")]) == 1
+    out, err = capsys.readouterr()
+    assert "0 books copied" in out
+    assert "storyqa shelves delete bad" in err
+    assert IndexStore(tmp_path / "to").shelves().names() == ["first", "last"]

@@ -13,9 +13,12 @@ import pytest
 from novels import novel
 from object_servers import FaultyProxy, bucket_store, environment
 
+from answering.book_qa import Ask, BookQA
 from indexing.build import BuildSettings, build_book
 from indexing.card import BookCard
 from indexing.copying import copy_books
+from indexing.errors import IndexMismatch
+from indexing.merging import merge_store
 from indexing.object_store.bucket_store import BucketStore
 from indexing.object_store.catalogue_shards import CHANGES, CURRENT, FORMAT, Change, put_shard, row_of
 from indexing.store import IndexStore
@@ -151,6 +154,25 @@ def test_merged_books_of_a_bucket_are_searched_as_those_of_a_folder(
     assert remote.collect(0).number == 0
 
 
+@pytest.mark.parametrize("prefix", ["builds/", "manifests/", "merged"])
+def test_a_merged_index_that_is_damaged_in_its_bucket_is_done_without_and_built_anew(
+    shelf: IndexStore, remote: BucketStore, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    statuses(shelf, remote)
+    of_books = {one.key for one in remote.bucket.listed(prefix)}
+    merge_store(remote)
+    key = next((one.key for one in remote.bucket.listed(prefix) if one.key not in of_books), prefix)
+    remote.bucket.put(key, b"?")
+    shutil.rmtree(remote.cache.folder)
+    qa, asked = BookQA(afresh(remote)), Ask("*", BOOKS[1].text[:60], 3, "bm25")
+    for _ in range(2):
+        assert len(qa.find([asked])[0].hits) == 3
+    [said] = [one.message for one in caplog.records if "merged index" in one.message]
+    assert said.endswith("build it anew: storyqa shelves index --force")
+    assert merge_store(afresh(remote))[1]
+    assert not merge_store(afresh(remote))[1]
+
+
 def test_what_no_book_names_is_deleted_when_its_time_of_grace_is_over(
     shelf: IndexStore, remote: BucketStore, tmp_path: Path
 ) -> None:
@@ -214,6 +236,20 @@ def test_the_list_is_the_same_before_and_after_its_changes_are_merged(
     assert remote.list_anew(from_builds=True) == 3
     assert [one() for one in listed] == before
     assert len(remote.catalogue.shard_keys()) == 2
+
+
+def test_a_change_of_the_list_that_is_damaged_is_mended_by_the_command_that_is_named(
+    shelf: IndexStore, remote: BucketStore
+) -> None:
+    statuses(shelf, remote)
+    first, *_ = remote.bucket.listed(CHANGES)
+    remote.bucket.put(first.key, b"?")
+    for read in (afresh(remote).ids, lambda: afresh(remote).list_anew(from_builds=False)):
+        with pytest.raises(IndexMismatch, match="storyqa catalogue --rebuild"):
+            read()
+    assert afresh(remote).list_anew(from_builds=True) == 3
+    assert afresh(remote).ids() == IDS
+    assert changes(remote) == 0
 
 
 def test_a_page_of_the_list_is_a_piece_of_it_wherever_it_begins(

@@ -28,7 +28,16 @@ from indexing.object_store.build_cache import BuildCache
 from indexing.object_store.catalogue import MANY_CHANGES, Catalogue
 from indexing.object_store.catalogue_shards import SHARDS
 from indexing.object_store.compaction import compact
-from indexing.object_store.pointers import BOOKS, BUILDS, MANIFESTS, Pointer, Pointers, book_key, parsed
+from indexing.object_store.pointers import (
+    BOOKS,
+    BUILDS,
+    MANIFESTS,
+    Pointer,
+    Pointers,
+    book_key,
+    broken,
+    parsed,
+)
 from indexing.object_store.publishing import BucketClaim, BucketParts
 from indexing.object_store.shelf_objects import ShelfObjects
 from indexing.packing import PACK
@@ -92,7 +101,7 @@ class BucketStore(Store):
         pointer = self.pointers.get(book_key(id))
         if pointer is None or pointer.build != build:
             raise unreadable(id, "it was replaced while it was opened")
-        return self._fetched(id, pointer, MANIFEST)
+        return self._fetched(book_key(id), pointer, MANIFEST)
 
     def checked_manifest(self, id: str) -> Manifest:
         """See ``Store.checked_manifest``: two requests, and the build itself is not fetched."""
@@ -206,21 +215,21 @@ class BucketStore(Store):
             log.error("%s", error)  # and is left out of the list
             return None
 
-    def _fetched(self, id: str, pointer: Pointer, manifest: str) -> Path:
+    def _fetched(self, pointed: str, pointer: Pointer, manifest: str) -> Path:
         def fetch(folder: Path) -> None:
             wanted = [
                 (pointer.manifest_key, folder / manifest, pointer.manifest_sha256),
                 (pointer.pack_key, folder / PACK, pointer.pack_sha256),
             ]
-            found = self.bucket.together(lambda one: self._downloaded(id, one[0], one[1]), wanted)
+            found = self.bucket.together(lambda one: self._downloaded(pointed, one[0], one[1]), wanted)
             for (key, _, sha256), got in zip(wanted, found, strict=True):
                 if got != sha256:
-                    raise unreadable(id, f"{key} is damaged (its SHA-256 differs)")
+                    raise broken(pointed, f"{key} is damaged (its SHA-256 differs)")
 
         return self.cache.get(pointer.manifest_sha256, fetch)
 
-    def _downloaded(self, id: str, key: str, path: Path) -> str:
+    def _downloaded(self, pointed: str, key: str, path: Path) -> str:
         try:
             return self.bucket.download(key, path)
         except FileNotFoundError as error:
-            raise unreadable(id, f"{key} is missing") from error
+            raise broken(pointed, f"{key} is missing") from error

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import secrets
 import threading
 import time
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexing.card import BookCard
-from indexing.errors import StoreUnreachable
+from indexing.errors import IndexMismatch, StoreUnreachable
 from indexing.object_store.bucket import Bucket
 from indexing.object_store.build_cache import BuildCache
 from indexing.object_store.catalogue_shards import (
@@ -45,6 +46,8 @@ MANY_CHANGES = 200  # of which a list takes a second or so to read
 _FRESH_S = 1.0
 _FILE = "shard.parquet"
 _KEPT = ("id", "build", "number")  # columns, in memory
+
+log = logging.getLogger(__name__)
 
 
 class Catalogue:
@@ -178,13 +181,23 @@ class Catalogue:
                 self._read_at = time.monotonic()
             return self._shards, list(self._changes.values())
 
-    def read_changes(self, keys: Sequence[str]) -> dict[str, Change]:
-        """Those of the changes that are still there, by their keys."""
+    def read_changes(self, keys: Sequence[str], whole: bool = True) -> dict[str, Change]:
+        """Those of the changes that are still there, by their keys.
+
+        Raises IndexMismatch where one is damaged; unless all have to be ``whole`` it is left out, and logged.
+        """
         known = self._changes
         fresh = [key for key in keys if key not in known]
-        read = zip(fresh, self._bucket.together(self._bucket.get, fresh), strict=True)
         found = {key: known[key] for key in keys if key in known}
-        return found | {key: parsed_change(kept) for key, kept in read if kept is not None}
+        for key, kept in zip(fresh, self._bucket.together(self._bucket.get, fresh), strict=True):
+            try:
+                if kept is not None:
+                    found[key] = parsed_change(kept)
+            except IndexMismatch as error:
+                if whole:
+                    raise
+                log.warning("%s: %s", key, error)
+        return found
 
     def rows(self, shard: Shard, first: int = 0, count: int | None = None) -> list[dict[str, Any]]:
         """``count`` rows of a shard from the ``first`` on, or all."""

@@ -45,12 +45,12 @@ def compact(
 ) -> int:
     """Merge the changes into the shards, as the pointers have it; how many books the list has then.
 
-    The ids of ``everything`` make the list anew. ``now`` is the time by the server's clock. Where another
-    process does the same at the same time, one of them gets its way, and the other's work is left to be
-    deleted.
+    The ids of ``everything`` make the list anew, and changes that are damaged are deleted then. ``now`` is
+    the time by the server's clock. Where another process does the same at the same time, one of them gets
+    its way, and the other's work is left to be deleted.
     """
     listed = [(one.key, one.changed_at) for one in bucket.listed(CHANGES)]
-    noted = catalogue.read_changes([key for key, _ in listed])
+    noted = catalogue.read_changes([key for key, _ in listed], whole=everything is None)
     kept = bucket.get(CURRENT)
     shards = parsed_shards(kept) if everything is None else []
     ids = sorted({change.id for change in noted.values()} | set(everything or ()))
@@ -72,7 +72,8 @@ def compact(
         settled = _settled(noted.values(), found)
         # By the time at which the pointers had not been read: what was published since is not in the shards.
         old = (key for key, at in listed if (now - at).total_seconds() > _PENDING_S)
-        bucket.delete({*(key for key, change in noted.items() if change in settled), *old})
+        damaged = (key for key, _ in listed if key not in noted)  # or merged by another process meanwhile
+        bucket.delete({*(key for key, change in noted.items() if change in settled), *damaged, *old})
     catalogue.forget()
     return sum(shard.rows for shard in made)
 

@@ -7,7 +7,8 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 
-from indexing.errors import StoreUnreachable
+from indexing.errors import IndexMismatch, StoreUnreachable
+from indexing.merged_index import mismatch
 from indexing.object_store.bucket import Bucket, Kept
 from indexing.store_protocol import unreadable
 
@@ -109,7 +110,13 @@ def parsed(key: str, kept: Kept) -> Pointer:
         int(pointer.number)
         return pointer
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise unreadable(key.rpartition("/")[2], f"{key} names no build ({error})") from error
+        raise broken(key, f"{key} names no build ({error})") from error
+
+
+def broken(key: str, problem: str) -> IndexMismatch:
+    """The error for what the pointer ``key`` points to: a book, or the merged index."""
+    id = key.removeprefix(BOOKS)
+    return mismatch(problem) if id == key else unreadable(id, problem)
 
 
 def book_key(id: str) -> str:

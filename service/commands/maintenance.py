@@ -36,17 +36,19 @@ def copy(
     here, there = load_settings(source).index_store(), load_settings(target).index_store()
     done = []
     with ProgressBars("copying") as bars:
-        ids, shelves = books or here.ids(), [] if books else here.shelves().names()
-        if not ids and not shelves:  # a mistyped store looks like an empty one
+        ids = books or here.ids()
+        shelves, damaged = ([], []) if books else here.shelves().readable()
+        if not ids and not shelves and not damaged:  # a mistyped store looks like an empty one
             raise StoryQAError(f"{source!r} holds no books to copy; wanted a store that has some")
         for one in copy_books(here, there, ids):
             done.append(one)
             bars("books", len(done), len(ids))
             if one.status == "failed":
                 print(f"storyqa: {one.id}: {one.message}", file=sys.stderr, flush=True)
-        for name in shelves:
-            shelf = here.shelves().get(name)
-            there.shelves().put(name, shelf.books, shelf.title)
+        for shelf in shelves:
+            there.shelves().put(shelf.name, shelf.books, shelf.title)
+        for error in damaged:
+            print(f"storyqa: {error}", file=sys.stderr, flush=True)
     statuses = Counter(one.status for one in done)
     if as_json:
         print_json([asdict(one) for one in done])
@@ -56,7 +58,7 @@ def copy(
             f"{counted(statuses['copied'], 'book')} copied ({size(copied)}), {statuses['there']} there "
             f"already, {statuses['failed']} failed"
         )
-    if statuses["failed"]:
+    if statuses["failed"] or damaged:
         raise typer.Exit(1)
 
 

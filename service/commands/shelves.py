@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,19 +49,22 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
     from rich.text import Text
 
     shelves, _ = _opened(store)
-    found = [shelves.get(name) for name in shelves.names()]
+    found, damaged = shelves.readable()
     if as_json:
         print_json([_record(shelf) for shelf in found])
-        return
-    if not found:
+    elif found:
+        table = Table()
+        for column in ("name", "title", "books"):
+            table.add_column(column, overflow="fold")
+        for shelf in found:
+            table.add_row(shelf.name, Text(shelf.title), f"{len(shelf.books):,}")
+        console().print(table)
+    elif not damaged:
         console().print("No shelves yet; make one: storyqa shelves create NAME ID..")
-        return
-    table = Table()
-    for column in ("name", "title", "books"):
-        table.add_column(column, overflow="fold")
-    for shelf in found:
-        table.add_row(shelf.name, Text(shelf.title), f"{len(shelf.books):,}")
-    console().print(table)
+    for error in damaged:
+        print(f"storyqa: {error}", file=sys.stderr, flush=True)
+    if damaged:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -7,11 +7,12 @@ import enum
 import functools
 import json
 import logging
-import resource
 import socket
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from service.open_files import raise_open_files
 
 log = logging.getLogger(__name__)
 
@@ -159,17 +160,12 @@ def most_connections(wanted: int) -> int:
 
     Half of the files are left to books, uploads and jobs.
     """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return wanted
-    if soft < 2 * wanted:
-        soft = 2 * wanted if hard == resource.RLIM_INFINITY else min(2 * wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if soft < 2 * wanted:
+    files = raise_open_files(2 * wanted)
+    if files < 2 * wanted:
         log.warning(
-            "at most %d connections, for no more than %d files may be open (ulimit -n)", soft // 2, soft
+            "at most %d connections, for no more than %d files may be open (ulimit -n)", files // 2, files
         )
-    return min(wanted, soft // 2)
+    return files // 2
 
 
 def _refusal() -> bytes:
