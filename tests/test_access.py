@@ -170,9 +170,20 @@ def test_setting_the_clock_changes_no_rate(monkeypatch: pytest.MonkeyPatch) -> N
     assert asyncio.run(rates.wait_s("key")) == 0
 
 
-@pytest.mark.parametrize(("rate", "storage"), [("often", None), ("1/minute", "nowhere://1.2.3.4")])
-def test_rates_that_cannot_be_counted_are_said_at_the_start(rate: str, storage: str | None) -> None:
-    with pytest.raises(StoryQAError, match="wanted"):
+@pytest.mark.parametrize(
+    ("rate", "storage", "said"),
+    [
+        ("often", None, "'often' is no rate"),
+        ("0/minute", None, "wanted one of 1 or more"),
+        ("10/second; 600/minute", None, "wanted one of 1 or more"),
+        ("1/minute", "nowhere://1.2.3.4", "'nowhere://1.2.3.4' .*; wanted redis://"),
+        ("1/minute", "redis://[::1", r"'redis://\[::1' .*; wanted redis://"),
+    ],
+)
+def test_rates_that_cannot_be_counted_are_said_at_the_start(
+    rate: str, storage: str | None, said: str
+) -> None:
+    with pytest.raises(StoryQAError, match=said):
         RateLimits(rate, storage)
 
 
@@ -354,3 +365,19 @@ def test_serve_refuses_other_addresses_without_keys(
 ) -> None:
     assert run(["serve", "--host", "0.0.0.0", "--port", "0", "--store", str(tmp_path)]) == 2
     assert "--insecure" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damaged", ["environment", "file"])
+def test_serve_tells_of_damaged_keys_before_it_says_where_it_listens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, damaged: str
+) -> None:
+    if damaged == "environment":
+        monkeypatch.setenv("STORYQA_KEYS", "bad")
+    else:
+        (tmp_path / "service").mkdir()
+        (tmp_path / "service" / "keys.json").write_text("{")
+    assert run(["serve", "--port", "0", "--store", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("storyqa: ")
+    assert said.err.count("\n") == 1

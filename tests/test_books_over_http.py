@@ -155,7 +155,9 @@ def test_a_book_that_another_process_is_at_is_not_removed(client: httpx.Client, 
     finished(client, client.post("/books", json={"text": shelf.CLOCK, "id": "busy"}))
     with IndexStore(folder).claim("busy"):
         refused = client.delete("/books/busy")
-        assert "being indexed" in problem(refused, 409)["detail"]
+        content = problem(refused, 409)
+        assert content["type"] == "urn:storyqa:problem:book-busy"
+        assert "being indexed" in content["detail"]
         assert refused.headers["retry-after"] == "10"
     assert client.delete("/books/busy").status_code == 204
 

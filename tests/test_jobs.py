@@ -26,7 +26,7 @@ from indexing.store import IndexStore
 from service.ingestion import index_worker
 from service.ingestion.incoming import NoState
 from service.ingestion.index_worker import work
-from service.ingestion.ingester import Ingester
+from service.ingestion.ingester import BookBusy, Ingester
 from service.ingestion.jobs import BookExists, JobQueue, TooManyJobs, UnknownJob
 from service.ingestion.uploads import Upload, plain, safe_name
 from service.settings import Settings
@@ -237,7 +237,7 @@ def test_a_book_that_is_removed_before_it_is_indexed_never_comes(tmp_path: Path)
 def test_a_book_that_something_else_indexes_is_not_removed(tmp_path: Path) -> None:
     ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
     waiting = queue(ingester.jobs, b"text", book_id="one")
-    with ingester.store.claim("one"), pytest.raises(BookExists, match="being indexed"):
+    with ingester.store.claim("one"), pytest.raises(BookBusy, match="being indexed"):
         ingester.remove("one")
     assert ingester.jobs.get(waiting).status == "queued"
 

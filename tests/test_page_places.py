@@ -65,6 +65,20 @@ def test_a_citation_names_the_sentence_the_work_and_the_place(page: Any, url: st
     assert "(Ada Quill, The Whole" in copied(page, "Copy citation")
 
 
+def test_no_other_place_is_cited_for_an_answer_whose_own_cannot_be_fetched(page: Any) -> None:
+    browsing.ask(page, *shelf.QUESTIONS[0])
+    figure = page.locator("figure")
+    here = figure.locator("figcaption .quiet").inner_text()
+    page.context.set_offline(True)
+    page.locator("#answer .others button").last.click()
+    expect(figure).to_contain_text("cannot be reached")
+    expect(figure.locator(".copy")).to_have_count(0)
+    page.context.set_offline(False)
+    figure.locator("button").click()
+    expect(figure.locator("mark").first).to_be_visible()
+    expect(figure.locator("figcaption .quiet")).not_to_have_text(here)
+
+
 def test_a_link_opens_the_book_at_the_place_and_shows_nothing_beyond_what_has_been_read(
     page: Any, chromium: Any, url: str
 ) -> None:
@@ -144,6 +158,18 @@ def test_a_book_is_removed_when_that_has_been_said_twice(page: Any, url: str) ->
     page.keyboard.press("Escape")
     expect(page.locator("#book-title")).to_have_text("Choose a book")
     expect(page.locator("#answer")).to_be_empty()
+
+
+def test_a_book_that_is_being_indexed_is_not_removed_and_that_is_said(page: Any, tmp_path: Path) -> None:
+    page.goto("/")
+    expect(page.locator("#book-about")).to_have_text("4 books to ask.")
+    page.locator("#book").click()
+    remove = page.locator("#books li").filter(has_text="Quill Point").locator(".remove")
+    with IndexStore(tmp_path).claim("lantern"):
+        remove.click()
+        remove.click()
+        expect(page.locator("#removing")).to_contain_text("is being read just now. Remove it")
+    expect(page.locator("#books li")).to_have_count(4)
 
 
 def test_a_book_that_may_not_be_removed_stays_and_that_is_said(chromium: Any, tmp_path: Path) -> None:

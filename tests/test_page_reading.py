@@ -179,6 +179,34 @@ def test_reading_to_the_end_of_what_may_be_read_takes_nothing_back(page: Any) ->
         expect(page.locator("#read")).to_have_value(str(share))
 
 
+def test_a_book_that_cannot_be_fetched_is_said_to_and_takes_nothing_back(page: Any) -> None:
+    page.goto("/#book=lantern&read=40")
+    expect(page.locator("#question")).to_be_focused()
+    page.context.set_offline(True)
+    page.locator("#strip").click(position={"x": 2, "y": 4})
+    expect(page.locator("#error")).to_contain_text("cannot be reached")
+    expect(page.locator("#reader")).to_be_hidden()
+    page.context.set_offline(False)
+    page.locator("#retry").click()
+    page.locator("#pages p").first.wait_for()
+    page.context.set_offline(True)
+    page.locator("#chapter").select_option(index=1)
+    expect(page.locator("#reader-at")).to_contain_text("cannot be reached")
+    page.locator("#read-here").click()
+    expect(page.locator("#reader")).to_be_visible()
+    expect(page.locator("#read")).to_have_value("40")
+
+
+def test_going_back_to_another_book_closes_the_one_that_is_being_read(page: Any) -> None:
+    page.goto("/#book=lantern")
+    choose(page, "The Well")
+    page.locator("#strip").click(position={"x": 2, "y": 4})
+    page.locator("#pages p").first.wait_for()
+    page.go_back()
+    expect(page.locator("#book-title")).to_have_text("The Lamp at Quill Point")
+    expect(page.locator("#reader")).to_be_hidden()
+
+
 def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:
     browsing.ask(page, *LATE)
     before = page.url

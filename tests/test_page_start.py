@@ -224,6 +224,37 @@ def test_a_book_that_is_removed_while_it_is_open_is_closed(stocked: Any, tmp_pat
     expect(stocked.locator("#answer")).to_be_hidden()
 
 
+@browser_test
+def test_what_went_wrong_is_tried_again_and_not_what_was_done_since(stocked: Any) -> None:
+    held: list[Any] = []
+    stocked.route("**/answer", lambda route: held.append(route))
+    stocked.goto("/#book=lantern&q=Who+kept+the+lighthouse%3F")
+    expect(stocked.locator("#status")).to_contain_text("Searching")
+    stocked.locator("#strip button").first.press("Enter")
+    stocked.locator("#pages p").first.wait_for()
+    stocked.keyboard.press("Escape")
+    held[0].abort()
+    expect(stocked.locator("#error")).to_contain_text("cannot be reached")
+    stocked.unroute("**/answer")
+    stocked.locator("#retry").click()
+    browsing.answered(stocked)
+
+
+@browser_test
+def test_a_book_is_waited_for_while_the_service_cannot_be_reached(empty: Any) -> None:
+    lost: list[Any] = []
+
+    def cut(route: Any) -> None:
+        lost.append(route.abort())
+        if len(lost) == 2:
+            empty.unroute("**/jobs/**")
+
+    empty.route("**/jobs/**", cut)
+    empty.locator("#file").set_input_files(file("mill.txt"))
+    expect(empty.locator("#book-title")).to_have_text("mill", timeout=5 * browsing.PATIENCE_MS)
+    assert len(lost) == 2
+
+
 ADVICE = "run: storyqa index SOURCE --force, set STORYQA_STATE, send id=mill and the header Authorization"
 
 
@@ -264,6 +295,25 @@ def test_no_kind_of_problem_gives_advice_for_a_command_line(stocked: Any) -> Non
             stocked.locator("#books button").filter(has_text="Lamp").click()
             expect(stocked.locator("#question")).to_be_focused()
     assert closed == ["unknown-book", "unknown-shelf", "no-book"]
+
+
+@browser_test
+def test_a_key_that_no_header_may_have_is_asked_for_anew_or_cleaned(chromium: Any, tmp_path: Path) -> None:
+    right = new_key(tmp_path / "keys.json", "page", "read")
+    app = create_app(browsing.settings(IndexStore(tmp_path / "store"), state=tmp_path))
+    with running(app) as url, browsing.visiting(chromium, url) as page:
+        page.goto("/docs")
+        page.evaluate("sessionStorage.setItem('storyqa.key', 'sqa\u2013wrong')")
+        with page.expect_response("**/shelves"):  # which wants a key, too, and must not ask for it later
+            page.goto("/")
+        expect(page.locator("#key-about")).to_have_text("That key is unknown, or was revoked.")
+        page.keyboard.press("Escape")
+        expect(page.locator("#error")).to_be_visible()
+        expect(page.locator("#book-about")).to_be_empty()  # nobody has said that there are no books
+        page.locator("#retry").click()
+        page.locator("#key-text").fill(f"{right}\u200b")
+        page.keyboard.press("Enter")
+        expect(page.locator("#book-about")).to_have_text("There are no books yet.")
 
 
 @browser_test

@@ -9,7 +9,7 @@ import time
 from typing import ClassVar, cast
 from urllib.parse import urlsplit
 
-from limits import RateLimitItem, RateLimitItemPerMinute, parse
+from limits import RateLimitItem, RateLimitItemPerMinute, parse_many
 from limits.aio.storage import Storage
 from limits.aio.strategies import FixedWindowRateLimiter
 from limits.errors import ConfigurationError
@@ -81,12 +81,10 @@ class RateLimits:
     """
 
     def __init__(self, rate: str, storage: str | None = None) -> None:
+        self._default = _rate(rate)
         try:
-            self._default = parse(rate)
             counts = _MonotonicStorage() if storage is None else _shared_storage(storage)
-        except ValueError as error:
-            raise StoryQAError(f"{rate!r} is no rate; wanted such as '600/minute'") from error
-        except ConfigurationError as error:
+        except (ValueError, ConfigurationError) as error:
             raise StoryQAError(
                 f"rates cannot be counted at {storage!r} ({error}); wanted redis://HOST:PORT, "
                 "and the package redis installed"
@@ -119,6 +117,17 @@ class RateLimits:
             return 0
         window = await self._limiter.get_window_stats(limit, key_id)
         return max(1, math.ceil(window.reset_time - time.time()))
+
+
+def _rate(rate: str) -> RateLimitItem:
+    """The one rate that ``rate`` says; raises ``StoryQAError`` for none, several or one that is 0."""
+    try:
+        limits = parse_many(rate)
+    except ValueError as error:
+        raise StoryQAError(f"{rate!r} is no rate; wanted such as '600/minute'") from error
+    if len(limits) != 1 or limits[0].amount < 1:
+        raise StoryQAError(f"{rate!r} is no rate to keep; wanted one of 1 or more, such as '600/minute'")
+    return limits[0]
 
 
 def _unavailable() -> RatesUnavailable:

@@ -13,6 +13,7 @@ from service.commands.options import AsJson, Store
 from terminal.output import console, print_json
 
 if TYPE_CHECKING:
+    from service.access.api_keys import Keyring
     from service.settings import Settings
 
 
@@ -43,7 +44,7 @@ def serve(
         from service.load.workers import run
 
         address, bound = listening.getsockname()[:2]
-        _check_keys(address, settings)
+        ring = _check_keys(address, settings)
         url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
         if as_json:
             print_json(
@@ -53,20 +54,18 @@ def serve(
             console().print(
                 f"storyqa at {url} (calls at {url}/docs, Ctrl-C stops)", soft_wrap=True, markup=False
             )
-            threading.Thread(target=_tell_local_models, args=(settings,), daemon=True).start()
+            threading.Thread(target=_tell_local_models, args=(settings, ring), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):  # how the server is meant to be stopped
             run(settings, listening, workers)
 
 
-def _tell_local_models(settings: Settings) -> None:
+def _tell_local_models(settings: Settings, ring: Keyring) -> None:
     """Say which language models run on this machine; the server starts meanwhile."""
     import asyncio
 
     from readers.external.discovery import find_local_servers
-    from service.access.middleware import keyring_of
     from service.local_models import allowed_readers
 
-    ring = keyring_of(settings)
     for server in asyncio.run(find_local_servers(settings.model_servers)):
         offered = not set(server.readers).isdisjoint(allowed_readers(settings, ring, [server]))
         remedy = (
@@ -76,17 +75,19 @@ def _tell_local_models(settings: Settings) -> None:
         console().print(f"{server.name} at {server.url} has {models}: {remedy}", soft_wrap=True, markup=False)
 
 
-def _check_keys(address: str, settings: Settings) -> None:
-    """Raise ``StoryQAError`` where other machines could call the service and no key kept them out."""
+def _check_keys(address: str, settings: Settings) -> Keyring:
+    """The keys; raises ``StoryQAError`` where other machines can call it and none keeps them out."""
     from service.access.authorization import is_loopback
     from service.access.middleware import keyring_of
     from text.errors import StoryQAError
 
-    if not (is_loopback(address) or settings.insecure or keyring_of(settings).is_required):
+    ring = keyring_of(settings)  # whoever may call: damaged keys are told before the address is
+    if not (is_loopback(address) or settings.insecure or ring.is_required):
         raise StoryQAError(
             f"{address} can be reached from other machines, and there are no keys; make one with "
             "storyqa keys create NAME, or serve everyone with --insecure"
         )
+    return ring
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -96,7 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter of a name that is none, such as 127.0.0..1
         raise StoryQAError(
             f"{host!r} is not an address of this machine ({error}); try --host 127.0.0.1"
         ) from error

@@ -7,15 +7,23 @@ from functools import partial
 
 from indexing.errors import DiskFull
 from indexing.store_protocol import Store
+from service.http_errors import Refused
 from service.ingestion.incoming import IncomingFile, NoRoom, NoState
 from service.ingestion.indexer import Indexer
-from service.ingestion.jobs import BookExists, JobQueue, UploadJob
+from service.ingestion.jobs import JobQueue, UploadJob
 from service.ingestion.uploads import Upload
 from service.settings import Settings
 
 _REMOVED = "the book was removed before it was indexed"
 _STOP_S = 15.0  # that the process which indexes may take to be ended, by whichever service has started it
 _POLL_S = 0.05
+
+
+class BookBusy(Refused):
+    """A book that cannot be removed while it is being indexed."""
+
+    status = 409
+    kind = "book-busy"
 
 
 class Ingester:
@@ -49,7 +57,7 @@ class Ingester:
     def remove(self, book_id: str) -> None:
         """Take a book out of the store, out of the queue, and from the process that indexes it.
 
-        Raises ``UnknownBook``, ``BookExists``, ``NoRoom`` and ``NoState``.
+        Raises ``UnknownBook``, ``BookBusy``, ``NoRoom`` and ``NoState``.
         """
         if not self.store.holds(book_id) and not self.jobs.of_book(book_id):
             self.store.current(book_id)  # which says what ids look like this one
@@ -61,7 +69,7 @@ class Ingester:
                 self.jobs.cancel(book_id, _REMOVED)
                 self.indexer.wake()
             if ended_at is None or time.monotonic() - ended_at > _STOP_S:
-                raise BookExists(
+                raise BookBusy(
                     f"{book_id!r} is being indexed; remove it when that is done", {"Retry-After": "10"}
                 )
             time.sleep(_POLL_S)

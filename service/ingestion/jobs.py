@@ -46,7 +46,7 @@ class TooManyJobs(Refused):
 
 
 class BookExists(Refused):
-    """A book that would have to be replaced, or is being indexed by something else than a job."""
+    """A book that would have to be replaced."""
 
     status = 409
     kind = "book-there"

@@ -193,7 +193,8 @@ const place = (evidence, scope) =>
     .filter(Boolean)
     .join(" · ");
 
-async function showEvidence(figure, { scope, evidence, passages, limits, onOpen }) {
+async function showEvidence(figure, of) {
+  const { scope, evidence, passages, limits, onOpen } = of;
   figure.shown = evidence;
   if (evidence === null) {
     figure.replaceChildren(element("p", { className: "quiet" }, "No place in the book supports it."));
@@ -205,7 +206,14 @@ async function showEvidence(figure, { scope, evidence, passages, limits, onOpen 
   const passage = passages.find(isIn) ?? evidence;
   const start = Math.max(0, Math.min(passage.start, evidence.sentence_start) - CONTEXT);
   const end = Math.min(limit, Math.max(passage.end, evidence.sentence_end) + CONTEXT);
-  let text = await api.text(book.id, start, end);
+  let text;
+  try {
+    text = await api.text(book.id, start, end);
+  } catch (error) {
+    // The place of the candidate before, with its citation, is not to stand below this one.
+    if (figure.shown === evidence) figure.replaceChildren(...notThere(error, () => showEvidence(figure, of)));
+    return;
+  }
   if (figure.shown !== evidence) return; // another candidate has been chosen meanwhile
   // The context begins and ends with whole words, in scripts that put spaces between them.
   const torn = (start > 0 && text.match(/^\S{1,30}(?=\s)/u)?.[0]) || "";
@@ -234,6 +242,12 @@ async function showEvidence(figure, { scope, evidence, passages, limits, onOpen 
   const [mark, box] = [quote.querySelector("mark"), quote.getBoundingClientRect()];
   if (mark !== null) quote.scrollTop = mark.getBoundingClientRect().top - box.top - box.height / 2;
 }
+
+/** What is shown instead of a place that could not be fetched. */
+const notThere = (error, again) => [
+  element("p", { className: "quiet", role: "alert" }, error.message),
+  element("button", { type: "button", className: "plain", onclick: again }, "Try again"),
+];
 
 function passagesRead(passages, scope, onOpen) {
   const list = element(

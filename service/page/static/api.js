@@ -4,11 +4,15 @@ import { Problem, problemOf } from "./problems.js";
 
 const TRIES = 4;
 const LONGEST_WAIT_S = 15;
+const LOST_TRIES = 60; // how often a job that cannot be heard of is asked for, about a second apart
 const BROKE_OFF = "The connection ended before the answer had come. Try again.";
+
+/** The key in `text`: a character that a paste brings with it, and no header may have, would fail every call. */
+const sendable = (text) => text.replace(/[^\x21-\x7e]/g, "");
 
 let key = null;
 try {
-  key = sessionStorage.getItem("storyqa.key");
+  key = sendable(sessionStorage.getItem("storyqa.key") ?? "") || null;
 } catch {
   // Storage is switched off: the key is asked for once per visit.
 }
@@ -21,9 +25,9 @@ export function whenAKeyIsWanted(ask) {
 }
 
 function useKey(text) {
-  key = text;
+  key = sendable(text);
   try {
-    sessionStorage.setItem("storyqa.key", text);
+    sessionStorage.setItem("storyqa.key", key);
   } catch {
     // As above.
   }
@@ -170,24 +174,33 @@ function sent(file, onSent) {
 
 const ended = (job) => job.status === "done" || job.status === "failed";
 
+// Whether a job may go on though `error` came of asking for it; who has no key for it will not hear of it.
+const mayGoOn = (error) => !(error instanceof Problem) || (error.passes && error.status !== 401);
+
 /** Resolves to the job when it has ended; `onChange(job)` hears of every change until then. */
 export async function follow(job, onChange) {
   const at = `jobs/${encodeURIComponent(job.id)}`;
   let last = job;
+  let lost = 0; // tries since the job was heard of
+  const hear = (heard) => {
+    lost = 0;
+    last = heard;
+    onChange(last);
+  };
   while (!ended(last)) {
     try {
-      for await (const { data } of events(`${at}/events`)) {
-        last = data;
-        onChange(last);
-      }
+      for await (const { data } of events(`${at}/events`)) hear(data);
     } catch (error) {
-      if (error instanceof Problem && error.status >= 400) throw error;
+      if (!mayGoOn(error)) throw error;
       // The stream broke off; the job itself goes on.
     }
-    if (!ended(last)) {
-      await pause(1);
-      last = await get(at);
-      onChange(last);
+    if (ended(last)) break;
+    await pause(1);
+    try {
+      hear(await get(at));
+    } catch (error) {
+      lost += 1;
+      if (!mayGoOn(error) || lost > LOST_TRIES) throw error;
     }
   }
   return last;

@@ -13,18 +13,18 @@ export class Errors {
   constructor(box, onError) {
     this.box = box;
     this.onError = onError;
-    this.again = null;
+    this.again = null; // the action that went wrong
     this.retry = box.querySelector("#retry");
     this.retry.addEventListener("click", () => this.attempt(this.again));
   }
 
   async attempt(action) {
-    this.again = action;
     this.box.hidden = true;
     try {
       await action();
     } catch (error) {
       if (error.name === "AbortError") return;
+      this.again = action;
       if (!(error instanceof Problem)) console.error(error);
       this.show(error, await this.onError(error));
     }

@@ -22,6 +22,7 @@ export class Library {
     this.onRemoved = onRemoved;
     this.said = dialog.querySelector("#removing");
     this.books = [];
+    this.isLoaded = false; // whether the service has said which there are
     this.hasMore = false; // than these, which are the first by their ids
     this.shelves = [];
     const choose = (id) => {
@@ -63,6 +64,7 @@ export class Library {
 
   /** Keeps `most` of `books`, which come in the order of their ids; one beyond tells that there are more. */
   show(books, most) {
+    this.isLoaded = true;
     this.hasMore = books.length > most;
     this.books = books.slice(0, most);
     // Before the last page the order stays, so that what comes is put at the end.
@@ -158,7 +160,7 @@ export class Library {
 
   /** What is said below the list, where `found` of the books have what was typed. */
   says(found) {
-    if (this.books.length === 0) return "There are no books yet.";
+    if (this.books.length === 0) return this.isLoaded ? "There are no books yet." : "";
     if (found > MOST_SHOWN) return `${count(found - MOST_SHOWN, "more book")}; type to narrow them down.`;
     if (found > 0) return "";
     return this.hasMore ? `None of the first ${count(this.books.length, "book")} is called that.` : "No book is called that.";

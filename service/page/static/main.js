@@ -39,8 +39,10 @@ const limit = () => limitOf(scope.books[0], Number(read.value));
 
 const openInBook = (place, marks) =>
   attempt(async () => {
-    const of = scope.bookOf(place);
-    const book = scope.isOne ? of : await api.book(of.id);
+    const here = scope;
+    const of = here.bookOf(place);
+    const book = here.isOne ? of : await api.book(of.id);
+    if (here !== scope) return; // somebody has gone on meanwhile
     if (book.version !== of.version) return renew();
     await reader.open(book, place, marks, limitOf(book, limits()[book.id]));
   });
@@ -149,6 +151,7 @@ function clearScope() {
   asking?.abort();
   if (scope !== null) clearAnswer();
   scope = null;
+  reader.close();
   strip.close();
   cover.show(null);
   overviews.at(null, 0);
@@ -164,8 +167,11 @@ function clearScope() {
 function showStart() {
   at("start").hidden = false;
   const size = library.size;
-  at("book-about").textContent =
-    library.books.length === 0 ? "There are no books yet." : `${size[0].toUpperCase()}${size.slice(1)} to ask.`;
+  at("book-about").textContent = !library.isLoaded
+    ? ""
+    : library.books.length === 0
+      ? "There are no books yet."
+      : `${size[0].toUpperCase()}${size.slice(1)} to ask.`;
 }
 
 function showScope(found) {

@@ -14,6 +14,7 @@ const WORDS = {
   "unknown-name": `The service is set to answer in a way that it does not know; ${TELL}.`,
   "needs-references": `The service is set to answer in a way that no question can be answered; ${TELL}.`,
   "book-there": "A book of this name is here already. To have both, rename the file and add it again.",
+  "book-busy": "This book is being read just now. Remove it when that is done.",
   "broken-index-or-model": `What the service keeps of this book, or of its models, is damaged. Add the book again, or ${TELL}.`,
   "model-endpoint": `The model that answers cannot be reached. Try again later, or ${TELL}.`,
   "store-unreachable": `The service cannot reach its books. Try again later, or ${TELL}.`,

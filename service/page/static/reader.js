@@ -17,9 +17,10 @@ export class Reader {
     this.chapters = dialog.querySelector("#chapter");
     this.opened = 0; // counts openings: what was fetched for an earlier one is dropped
     this.pages.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.chapters.addEventListener("change", () => this.goTo(Number(this.chapters.value)));
+    this.chapters.addEventListener("change", () => this.leafTo(Number(this.chapters.value)));
     this.pages.addEventListener("keydown", (event) => this.turn(event));
     dialog.querySelector("#read-here").addEventListener("click", () => {
+      if (this.first === null) return; // nothing of the book is there to have been read
       const end = this.seen("bottom");
       const last = [...this.pages.querySelectorAll("p[data-end]")].at(-1);
       // Behind the last paragraph there may be blank lines.
@@ -40,7 +41,27 @@ export class Reader {
       ...reached.map((chapter) => element("option", { value: chapter.start }, chapter.title)),
     );
     if (!this.dialog.open) this.dialog.showModal();
-    await this.goTo(Math.min(place.start, Math.max(0, limit - 1)));
+    try {
+      await this.goTo(Math.min(place.start, Math.max(0, limit - 1)));
+    } catch (error) {
+      this.close(); // it would hide where the page says what went wrong
+      throw error;
+    }
+  }
+
+  /** Closes the book; what is still fetched of it is dropped. */
+  close() {
+    this.opened += 1;
+    this.dialog.close();
+  }
+
+  /** Goes on to the character `at` of the open book; what goes wrong is said below the pages. */
+  async leafTo(at) {
+    try {
+      await this.goTo(at);
+    } catch (error) {
+      this.at.textContent = error.message;
+    }
   }
 
   /** Shows the book from around the character `at`, which is scrolled to. */
@@ -73,7 +94,12 @@ export class Reader {
   async piece(from, to) {
     const opened = this.opened;
     let start = Math.max(0, from);
-    let text = await api.text(this.book.id, start, Math.min(this.limit, to));
+    let text;
+    try {
+      text = await api.text(this.book.id, start, Math.min(this.limit, to));
+    } catch (error) {
+      if (opened === this.opened) throw error;
+    }
     if (opened !== this.opened) return null;
     if (start > 0 && from !== this.last) {
       const gap = text.indexOf("\n\n");
@@ -115,8 +141,9 @@ export class Reader {
   }
 
   async scrolled() {
+    if (this.first === null) return; // nothing is shown, but perhaps why
     this.showPlace();
-    if (this.busy !== null || this.first === null) return;
+    if (this.busy !== null) return;
     const { scrollTop, scrollHeight, clientHeight } = this.pages;
     const more =
       scrollTop < NEAR && this.first > 0
@@ -148,7 +175,7 @@ export class Reader {
     }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    this.goTo(to).catch((error) => (this.at.textContent = error.message));
+    this.leafTo(to);
   }
 
   /** The offset of the first character in view, or of the last one (`edge` "top" or "bottom"). */
