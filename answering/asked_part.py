@@ -10,7 +10,6 @@ from itertools import product
 from answering.quotes import chapters_until, paragraph_around
 from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
-from indexing.index import BookIndex
 from retrieval.hits import Hit, Readable
 from text.book_words import THE_BOOK
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
@@ -25,7 +24,8 @@ NOT_READ = "the question is about a part of the book that has not been read"
 
 _ACT = r"(?<=\b(?:in|of|is) )act"  # a play's, and nothing that is done
 _ABOVE = "book|part|volume"  # of chapters, in some books; in others they are what a chapter is
-PART = rf"(?:the\s+)?(?:(?:{_ABOVE})\s+(?:the\s+)?(?:{NUMERAL})|(?:{NUMERAL})\s+(?:{_ABOVE})\b)"
+_PARTS = rf"(?:the\s+)?(?:({_ABOVE})\s+(?:the\s+)?({NUMERAL})|({NUMERAL})\s+({_ABOVE})\b)"
+PART = re.sub(r"\((?!\?)", "(?:", _PARTS)  # without groups, to be a piece of other patterns
 _BEFORE, _OF_PART = rf"(?:{PART},?\s+)?", rf"(?:,?\s+(?:of|in)\s+{PART})?"
 # "The chapter I read": whoever asks, and no numeral.
 _READER = (
@@ -37,9 +37,7 @@ _NUMBERED = re.compile(
     rf"{_OF_PART}",
     re.IGNORECASE,
 )
-_IN_PART = re.compile(
-    rf"(?:the\s+)?(?:({_ABOVE})\s+(?:the\s+)?({NUMERAL})|({NUMERAL})\s+({_ABOVE})\b)", re.IGNORECASE
-)
+_IN_PART = re.compile(_PARTS, re.IGNORECASE)
 _UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section"
 _LABEL = rf"(?:{_UNIT}|number|no\.)"
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
@@ -119,9 +117,7 @@ def part_asked(question: str, book: Readable) -> Part | None:
     if bounds is not None:
         return Part(*bounds, missing=NO_SUCH_CHAPTER)
     # Of a book that has none marked, any passage may be of a third chapter.
-    numbered = None
-    if index.chapters:
-        numbered = numbered_chapters(question, chapters, numbers_until(index, end))
+    numbered = numbered_chapters(question, chapters, index.chapters) if index.chapters else None
     if numbered is not None:
         first, *others = [(one.start, one.end) for one in numbered] or [(0, 0)]
         return Part(*first, missing=NO_SUCH_CHAPTER, others=tuple(others))
@@ -168,27 +164,27 @@ def of_whole_book(question: str) -> str | None:
 
 
 def numbered_chapter(
-    question: str, chapters: Sequence[Chapter], numbers: Sequence[int | None]
+    question: str, chapters: Sequence[Chapter], of_book: Sequence[Chapter]
 ) -> tuple[int, int] | None:
     """The bounds of the first chapter of the number asked for, (0, 0) where no such one is there."""
-    found = numbered_chapters(question, chapters, numbers)
+    found = numbered_chapters(question, chapters, of_book)
     return None if found is None else next(((one.start, one.end) for one in found), (0, 0))
 
 
 def numbered_chapters(
-    question: str, chapters: Sequence[Chapter], numbers: Sequence[int | None]
+    question: str, chapters: Sequence[Chapter], of_book: Sequence[Chapter]
 ) -> list[Chapter] | None:
-    """The chapters that a question asks for by number, and by their part if it names one; None for others.
+    """Those of ``chapters`` that a question asks for by number, and by part if it names one; None for others.
 
-    They are several where each part counts its own and none is named. Where no chapter has any of the
-    ``numbers``, it is the one at that place.
+    They are several where each part counts its own and none is named. Where none has a number in the book, it
+    is the one at that place.
     """
     match = _NUMBERED.search(question)
     if match is None:
         return None
-    number = numeral(match[1] or match[2])
+    number, numbers = numeral(match[1] or match[2]), numbers_of(chapters, of_book)
     if not any(numbers):
-        numbers = range(1, len(chapters) + 1)
+        numbers = [*range(1, len(chapters) + 1)]
     found = [one for one, its in zip(chapters, numbers, strict=True) if its == number]
     part = _IN_PART.search(match[0])
     return found if part is None or len(found) < 2 else _of_part(found, *_kind_and_number(part))
@@ -213,10 +209,10 @@ def this_chapter(question: str, chapters: Sequence[Chapter], limit: int) -> tupl
     return _chapter_at(chapters, limit) if _THIS.search(question) else None
 
 
-def numbers_until(index: BookIndex, limit: int) -> list[int | None]:
-    """The numbers of ``chapters_until``: those of all of the book, whose chapter 1 is one, read or not."""
-    numbers, begun = chapter_numbers(index.chapters), chapters_until(index, limit)
-    return [number for one, number in zip(index.chapters, numbers, strict=True) if one in begun]
+def numbers_of(chapters: Sequence[Chapter], of_book: Sequence[Chapter]) -> list[int | None]:
+    """The numbers of some of a book's chapters, as all of it has them, read or not."""
+    numbers = dict(zip(of_book, chapter_numbers(of_book), strict=True))
+    return [numbers[one] for one in chapters]
 
 
 def chapter_numbers(chapters: Sequence[Chapter]) -> list[int | None]:

@@ -16,7 +16,7 @@ from answering.asked_part import (
     Part,
     last_chapter,
     numbered_chapters,
-    numbers_until,
+    numbers_of,
     this_chapter,
 )
 from answering.citing import Evidence, cite, passage_at
@@ -100,7 +100,7 @@ class OfItself:
     @cached_property
     def numbers(self) -> list[int | None]:
         """The number of each of them, None for one that has none."""
-        return numbers_until(self.index, self.limit)
+        return numbers_of(self.chapters, self.index.chapters)
 
     @property
     def numbered_chapters(self) -> list[Chapter]:
@@ -117,13 +117,14 @@ class OfItself:
         if not self.index.chapters:
             return Part(0, 0, NO_CHAPTERS)
         bounds = this_chapter(question, self.chapters, self.limit)
-        numbered = numbered_chapters(question, self.chapters, self.numbers) if bounds is None else None
-        if numbered is not None and len(numbered) > 1:
-            return Part(0, 0, SEVERAL_CHAPTERS)
-        if numbered:
-            bounds = numbered[0].start, numbered[0].end
-        elif numbered is None:
-            bounds = bounds or last_chapter(question, self.index.chapters)
+        if bounds is None:
+            numbered = numbered_chapters(question, self.chapters, self.index.chapters)
+            if numbered is None:
+                bounds = last_chapter(question, self.index.chapters)
+            elif len(numbered) > 1:
+                return Part(0, 0, SEVERAL_CHAPTERS)
+            elif numbered:
+                bounds = numbered[0].start, numbered[0].end
         if bounds is None:
             return Part(0, 0, NO_SUCH_CHAPTER)
         unread = bounds[1] > self.limit if whole else bounds[0] >= self.limit

@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from answering.asked_part import (
-    last_chapter,
-    numbered_chapter,
-    numbers_until,
-    this_chapter,
-    titled_chapter,
-)
+from answering.asked_part import last_chapter, numbered_chapter, this_chapter, titled_chapter
 from answering.quotes import chapters_until
 from indexing.book import Passage
 from retrieval.hits import Readable
@@ -45,7 +39,7 @@ def passages_to_summarise(question: str, book: Readable) -> list[Passage] | None
 def _bounds(question: str, book: Readable) -> tuple[int, int] | None:
     chapters = chapters_until(book.index, book.end)
     return (
-        numbered_chapter(question, chapters, numbers_until(book.index, book.end))
+        numbered_chapter(question, chapters, book.index.chapters)
         or last_chapter(question, book.index.chapters)
         or titled_chapter(question, chapters)
         or this_chapter(question, chapters, book.end)

@@ -89,13 +89,13 @@ def respelled(question: str, text: str) -> str:
 
 def _capitalised(question: str, text: str) -> str:
     """The question with a capital for each name, and for titles beside one that the text has so."""
-    vocabulary = _vocabulary(text)
+    lower = _names_in_lower_case(text)
 
     def named(match: re.Match[str]) -> str:
         word = match["word"]
-        spelled = vocabulary.proper.get(word)
+        spelled = lower.proper.get(word)
         if spelled is None and match["owns"] and not _DETERMINER.search(question[: match.start()]):
-            spelled = vocabulary.owners.get(word)
+            spelled = lower.owners.get(word)
         return f"{spelled or word}{match['owns'] or ''}"
 
     question = _LOWER.sub(named, question)
@@ -125,13 +125,23 @@ class _Vocabulary:
     """The words of a text in lower case: ``words`` all, ``capitalised`` those with a capital somewhere.
 
     ``names`` are those of letters alone that it has oftener with a capital than without, and how it spells
-    them. Of these, ``proper`` are hardly anything but names, and ``owners`` may be some before "'s". No title
-    is among them.
+    them. ``counts`` are how often it has each word, and ``spelled`` the commonest spelling with a capital.
     """
 
     words: frozenset[str]
     capitalised: frozenset[str]
     names: Mapping[str, str]
+    counts: Counter[str]
+    spelled: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _LowerCase:
+    """Words in lower case that may name somebody, and how the text spells them.
+
+    ``proper`` are hardly anything but names, and ``owners`` may be some before "'s". No title is among them.
+    """
+
     proper: Mapping[str, str]
     owners: Mapping[str, str]
 
@@ -142,12 +152,23 @@ def _vocabulary(text: str) -> _Vocabulary:
     capitals = [word for word, _ in counts.most_common() if word[0].isupper()]
     # The last one of a key is kept, so the commonest has to come last.
     spelled = {word.lower(): word for word in reversed(capitals) if word.isalpha() and not word.isupper()}
-    inside = Counter(_INSIDE.findall(text))
-    untitled = {lower: word for lower, word in spelled.items() if lower not in NONE and not is_title(lower)}
     return _Vocabulary(
         words=frozenset(part for word in counts for part in _PART.findall(word.lower())),
         capitalised=frozenset(map(str.lower, capitals)),
         names={lower: word for lower, word in spelled.items() if counts[word] > counts[lower]},
+        counts=counts,
+        spelled=spelled,
+    )
+
+
+@lru_cache(4)  # apart from these, than which it takes longer, for few questions have no capital
+def _names_in_lower_case(text: str) -> _LowerCase:
+    vocabulary, inside = _vocabulary(text), Counter(_INSIDE.findall(text))
+    counts = vocabulary.counts
+    untitled = {
+        lower: word for lower, word in vocabulary.spelled.items() if lower not in NONE and not is_title(lower)
+    }
+    return _LowerCase(
         proper={
             lower: word
             for lower, word in untitled.items()

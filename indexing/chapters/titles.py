@@ -12,9 +12,8 @@ from statistics import median
 from indexing.chapters.headings import CHAPTER, TITLE, Heading, is_title
 
 _CONTENTS = re.compile(r"^[^\S\n]*_?(?:table of )?contents_?[.:]?_?$", re.M | re.I)
-_PROSE = re.compile(
-    r"^(?:\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]|[^\n]{300,})$", re.M
-)  # or one line a paragraph
+# Two long lines, or one where each paragraph is one.
+_PROSE = re.compile(r"^(?:\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]|[^\n]{300,})$", re.M)
 _NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d{1,3}|[ivxlc]+)(?:[.:)]+\s*|\s{2,})", re.I)
 _PAGE = re.compile(r"(?<![\s.])(?=\.*+\s)[\s.]++\d+$")
 _ALONE = re.compile(r"(?:\A|(?<=\n\n))[^\S\n]*(\S[^\n]{0,99})(?=\n\n|\Z)")
