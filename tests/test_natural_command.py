@@ -67,8 +67,14 @@ def test_a_book_that_is_missing_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_the_command_judges_one_half_of_the_questions(
-    data_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data_folder: Path,
+    tiny_bert: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # Ten novels are indexed, and searched by words alone.
+    monkeypatch.setenv("STORYQA_ENCODER", str(tiny_bert))
     arguments = ["evaluate", "natural", "--data", str(data_folder / "narrativeqa"), "--half", "choose"]
     arguments += ["--reader", "overlap", "--retriever", "bm25", "--store", str(tmp_path / "store")]
     assert run([*arguments, "--out", str(tmp_path / "kept.json"), "--json"]) == 0
