@@ -189,7 +189,7 @@ class AsyncClient:
         try:
             with parts(call) as sent:
                 response = await self._http.request(call.method, call.path, **sent)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self._http.base_url, error) from error
         except UNSENDABLE as error:
             raise ServiceError(f"the request cannot be sent: {error}") from error

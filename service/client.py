@@ -232,7 +232,7 @@ class Client:
         try:
             with parts(call) as sent:
                 response = self._http.request(call.method, call.path, **sent)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(self._http.base_url, error) from error
         except UNSENDABLE as error:
             raise ServiceError(f"the request cannot be sent: {error}") from error

@@ -171,7 +171,7 @@ def error_in(response: httpx.Response) -> ServiceError:
     return busy
 
 
-def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceError:
+def unreachable(url: httpx.URL, error: httpx.RequestError) -> ServiceError:
     """The error for a service that gave no answer at all."""
     # Where there was a connection it may have been done: once more could be once too often.
     kind = ServiceBusy if isinstance(error, httpx.ConnectError) else ServiceError

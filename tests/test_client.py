@@ -154,6 +154,15 @@ def test_what_is_no_storyqa_service_is_said_to_be_none() -> None:
         client.books()
 
 
+def test_an_answer_that_cannot_be_unpacked_is_an_error_that_says_so() -> None:
+    with (
+        answering([(200, {"Content-Encoding": "gzip"}, b"no gzip")]) as (url, _),
+        Client(url) as client,
+        pytest.raises(ServiceError, match="DecodingError"),
+    ):
+        client.books()
+
+
 @contextmanager
 def answering(script: list[tuple[int, dict[str, str], bytes]]) -> Iterator[tuple[str, list[float]]]:
     """A server that gives the answers of ``script`` in order, and the moments it was asked."""
