@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from answering.ask import ANSWERABLE, SURE, Ask, BadRequest
-from answering.asked_of_itself import said_of_itself
+from answering.book_answers import said_of_itself
 from answering.citing import (
     Candidate,
     CitedAnswer,

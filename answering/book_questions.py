@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from answering.asked_part import PART
+from answering.chapter_references import PART
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
 from text.book_words import THE_BOOK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from answering.asked_part import Part
+from answering.chapter_references import Part
 from answering.of_itself import OfItself
 from answering.said import Said, said_at
 from text.named_entities import Entity

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from indexing.book import Chapter, Page, Passage
+from answering.readable_chapters import chapter_at, chapters_until
+from indexing.book import Page, Passage
 from indexing.index import BookIndex
 from readers.attribution import nearest_sentence
 from readers.reading import Answer, Reading, Span
@@ -143,7 +144,7 @@ def cite(index: BookIndex, passage: Passage, start: int, end: int, before: int |
         start=start,
         end=end,
         passage=passage.number,
-        chapter=chapter_at(index.chapters, start),
+        chapter=chapter_at(chapters_until(index, before), start),
         page=page_at(index.manifest.pages, start),
         percent=round(100 * start / index.characters, 1),
         text=index.text(start, end),
@@ -158,18 +159,6 @@ def passage_at(index: BookIndex, start: int, end: int) -> Passage:
     passages = index.passages
     last = bisect.bisect_right(passages, start, key=lambda one: one.start) - 1
     return passages[last] if last >= 0 and start < passages[last].end else Passage(0, start, end)
-
-
-def chapter_at(chapters: Sequence[Chapter], at: int) -> str | None:
-    """The title of the innermost chapter that holds the character ``at``."""
-    chapter = innermost_chapter(chapters, at)
-    return None if chapter is None else chapter.title
-
-
-def innermost_chapter(chapters: Sequence[Chapter], at: int) -> Chapter | None:
-    """The last to begin of the chapters that hold the character ``at``."""
-    last = bisect.bisect_right(chapters, at, key=lambda chapter: chapter.start)
-    return next((one for one in reversed(chapters[:last]) if at < one.end), None)
 
 
 def whereabouts(place: Evidence) -> str:
@@ -217,7 +206,7 @@ def passages_read(hits: Sequence[BookHit]) -> tuple[PassageRead, ...]:
             start=hit.passage.start,
             end=hit.passage.end,
             score=float(hit.score),
-            chapter=chapter_at(hit.book.index.chapters, hit.passage.start),
+            chapter=chapter_at(chapters_until(hit.book.index, hit.book.before), hit.passage.start),
             page=page_at(hit.book.index.manifest.pages, hit.passage.start),
         )
         for hit in hits

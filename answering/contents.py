@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Literal
 
-from answering.asked_part import NO_CHAPTERS, NO_PAGES, NOT_READ, Part
+from answering.chapter_references import NO_CHAPTERS, NO_PAGES, NOT_READ, Part
 from answering.citing import Candidate
 from answering.of_itself import OfItself
 from answering.said import Said, said_at

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from answering.ask import Ask
-from answering.asked_part import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
 from answering.book_questions import asked_of_book
+from answering.chapter_references import NO_SUCH_CHAPTER, Part, apart_from_chapter, part_asked
 from answering.mention_questions import mentions_of_chapter
 from answering.of_itself import OfItself
 from answering.opened_scope import OneBook, Scope

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from answering.asked_part import of_whole_book
+from answering.chapter_references import of_whole_book
 from text.book_words import THE_BOOK
 from text.question_kinds import bare_question
 

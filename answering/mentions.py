@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from answering.asked_part import NO_CHAPTERS, NO_PAGES, Part
-from answering.citing import Candidate, Evidence, innermost_chapter, page_at, whereabouts
+from answering.chapter_references import NO_CHAPTERS, NO_PAGES, Part
+from answering.citing import Candidate, Evidence, page_at, whereabouts
 from answering.mention_questions import By, MentionQuestion, is_name
 from answering.of_itself import OfItself
+from answering.readable_chapters import innermost_chapter
 from answering.said import Said, said_at
 from text.named_entities import Entity
 

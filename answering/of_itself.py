@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from answering.asked_part import (
+from answering.chapter_references import (
     NO_CHAPTERS,
     NO_SUCH_CHAPTER,
     NOT_READ,
@@ -22,7 +22,8 @@ from answering.asked_part import (
 from answering.citing import Evidence, cite, passage_at
 from answering.main_characters import Cast
 from answering.narrator import Narrator, narrator
-from answering.quotes import SHORTEST_LEAD, chapters_until, story_text
+from answering.quotes import SHORTEST_LEAD, story_text
+from answering.readable_chapters import chapters_until
 from answering.title_page import Stated, TitlePage
 from indexing.book import Chapter
 from indexing.character_lookup import find_character

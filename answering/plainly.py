@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from answering.ask import LONGEST_QUESTION, Ask
 from answering.opened_scope import OneBook, Scope
-from text.asked_names import respelled
 from text.cloze import find_blank
 from text.plain_questions import plain_question
+from text.question_names import respelled
 
 
 def put_plainly(ask: Ask, scope: Scope) -> Ask:

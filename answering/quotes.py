@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from answering.citing import chapter_at, page_at
-from indexing.book import Chapter
+from answering.citing import page_at
+from answering.readable_chapters import chapter_at, chapters_until
 from indexing.index import BookIndex
 from text.sentences import sentence_spans
 
@@ -60,11 +60,6 @@ def story_text(index: BookIndex, limit: int) -> str:
             blank = "\n" * (min(one.end, limit) - one.start)
             text = text[: one.start] + blank + text[one.end :]
     return text
-
-
-def chapters_until(index: BookIndex, limit: int) -> list[Chapter]:
-    """The chapters whose titles stand before ``limit``: one that the limit cuts is not told."""
-    return [one for one in index.chapters if one.start + len(one.title) <= limit]
 
 
 def paragraph_around(text: str, at: int) -> tuple[int, int]:

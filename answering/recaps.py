@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from answering.quotes import SHORTEST_LEAD, Quote, chapters_until, is_whole, quote, story_text
+from answering.quotes import SHORTEST_LEAD, Quote, is_whole, quote, story_text
+from answering.readable_chapters import chapters_until
 from indexing.index import BookIndex
 from retrieval.centrality import lexrank, tfidf
 from retrieval.diversity import maximal_marginal_relevance, word_similarity

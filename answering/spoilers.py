@@ -7,8 +7,8 @@ import re
 from answering.finding import Found
 from readers import spec_of
 from readers.reading import OnWords
-from text.asked_names import unmentioned
 from text.question_kinds import opens_question
+from text.question_names import unmentioned
 
 LEAKED = "the answer named what has not come up in what has been read, and is kept back"
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from answering.asked_part import last_chapter, numbered_chapter, this_chapter, titled_chapter
-from answering.quotes import chapters_until
+from answering.chapter_references import last_chapter, numbered_chapter, this_chapter, titled_chapter
+from answering.readable_chapters import chapters_until
 from indexing.book import Passage
 from retrieval.hits import Readable
 from text.question_kinds import Kind, question_kind
 
 _WHOLE = re.compile(
-    r"\b(?:so far|(?:the|this) (?:whole |entire )?(?:book|story|novel|tale|play)|everything|recap|plot)\b",
+    r"\b(?:so far|(?:the|this) (?:whole |entire )?(?:book|story|novel|tale|play)|everything|recap|plot|"
+    r"overview|synopsis|gist|events|it up|tl;?\s?dr)\b",
     re.IGNORECASE,
 )
 

@@ -10,10 +10,10 @@ from answering.citing import Candidate, Verdict
 from answering.which_chapter import looked_for
 from readers import spec_of
 from retrieval.hits import Readable
-from text.asked_names import names_in, unmentioned
-from text.asked_words import strange_words
 from text.cloze import blanks, find_blank
+from text.content_words import strange_words
 from text.question_kinds import Kind, needs_conversation, question_kind
+from text.question_names import names_in, unmentioned
 from text.sentences import sentence_spans
 
 # Of the confidence that is left where the book never mentions whom, or most of what, the question is about.

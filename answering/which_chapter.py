@@ -11,7 +11,8 @@ from answering.said import Said
 from readers.attribution import nearest_sentence
 from retrieval.hits import BookHit
 from text.book_words import THE_BOOK
-from text.question_kinds import AUXILIARIES, TELLING_NOTHING, bare_question
+from text.polar_questions import AUXILIARIES
+from text.question_kinds import TELLING_NOTHING, bare_question
 from text.words import words
 
 MOST_HITS = 10  # passages found, whose chapters are counted

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import answer_targets
 from benchmarks.report import replace_between, table
 from encoders.sizes import LARGE, STORY
 
@@ -47,6 +48,7 @@ def marks(name: str) -> tuple[str, str]:
 def tables(found: Found, where: Mapping[str, str]) -> dict[str, str]:
     """Each table in Markdown, by the name of its marks."""
     made: dict[str, Callable[[Found], list[list[str]]]] = {
+        "targets": lambda found: answer_targets.rows(found, _share),
         "reading": _reading,
         "kinds": _kinds,
         "domains": _domains,
@@ -164,12 +166,14 @@ def _natural(found: Found) -> list[list[str]]:
 
 
 def _unanswerable(found: Found) -> list[list[str]]:
-    rows = [["asked", "models", "questions", "`answer`", "`maybe`", "`none`", "AUROC"]]
+    head = ["asked", "models", "questions", "`answer`", "`maybe`", "`none`", "right of `answer`"]
+    rows = [[*head, "wrong as `answer`, of all", "AUROC"]]
     for _, size, one in _by_size(found, ["unanswerable"]):
         for variant, asked in _ASKED.items():
             of_it = one["variants"][variant]
-            shares = [_share(of_it[verdict]) for verdict in ("answer", "maybe", "none")]
-            rows.append([asked, size, str(of_it["questions"]), *shares, _share(one["auroc"].get(variant))])
+            said = (of_it[name] for name in ("answer", "maybe", "none", "right_of_shown", "wrong_shown"))
+            shares = [*map(_share, said), _share(one["auroc"].get(variant))]
+            rows.append([asked, size, str(of_it["questions"]), *shares])
     return rows
 
 

@@ -25,7 +25,6 @@ from rich.console import Console
 
 from benchmarks import answer_tables
 from benchmarks.machine import commit, machine
-from encoders.device import processor_flags
 from encoders.sizes import LARGE, STORY
 
 ROOT = Path(__file__).parent.parent
@@ -57,7 +56,7 @@ def _held_out(size: str, retriever: str, encoder: str) -> Measurement:
 MEASUREMENTS = (
     Measurement("sections", "fairytaleqa --data {data}/fairytaleqa --split val --setting sections --no-mrr"),
     Measurement("summaries", f"{_HALF_B} summaries"),
-    Measurement("squad", "squad --data {data}/squad/dev-v1.1.json.xz --limit 4000"),
+    Measurement("squad", "squad --data {data}/squad --limit 4000"),
     Measurement("domains", "domains"),
     Measurement("one-book", f"{_ONE_BOOK} val"),
     Measurement("stories", f"{_HALF_B} stories"),
@@ -109,8 +108,7 @@ def _ask(one: Measurement, size: str, data: Path, folder: Path) -> str:
 def _where() -> Mapping[str, str]:
     """When, of which commit and on what it is measured, kept with the first of the figures."""
     host = machine()
-    amx = " and AMX" if "amx_bf16" in processor_flags() else ""
-    on = f"{host['cores']} cores of {host['processor']} ({host['instructions']}{amx})"
+    on = f"{host['cores']} cores of {host['processor']} ({host['instructions']})"
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "commit": commit(),

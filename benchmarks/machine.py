@@ -12,16 +12,14 @@ from typing import Any
 
 def machine() -> dict[str, Any]:
     """Processor, cores this process may use, memory, and the versions that matter to speed."""
-    import torch
-
-    from encoders.device import threads
+    from encoders.device import instructions, processor, threads
     from encoders.quantisation import int8_pays
     from encoders.runtime import TORCH, pick_runtime
 
     runtime = pick_runtime()
     return {
-        "processor": torch.cuda.get_device_name() if runtime.device == "cuda" else _processor(),
-        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "processor": processor(runtime.torch_device),
+        "instructions": instructions(),
         "cores": len(os.sched_getaffinity(0)),
         "threads": threads(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
@@ -40,12 +38,3 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return done.stdout.strip()
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -32,8 +32,8 @@ from statistics import fmean
 from rich.progress import track
 
 from answering.book_qa import Ask, BookQA
-from answering.citing import chapter_at
 from answering.of_itself import OfItself
+from answering.readable_chapters import chapter_at
 from answering.which_chapter import MOST_HITS, chapters_of
 from evaluation.benchmarks.narrativeqa import load, read_story
 from evaluation.metrics.overlap import rouge_l

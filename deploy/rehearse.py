@@ -56,8 +56,8 @@ def build(folder: Path) -> None:
 
 
 def serve(folder: Path) -> None:
-    """The stage ``cpu``: its settings, its command, its health check; raises where one fails."""
-    instructions = steps("cpu")
+    """The stages ``runtime`` and ``cpu``: settings, command, health check; raises where one fails."""
+    instructions = steps("runtime") + steps("cpu")
     environment = {"PATH": os.environ["PATH"], "STORYQA_INSECURE": "1"}
     for name, value in instructions:
         if name == "ENV":

@@ -6,6 +6,7 @@ What can be told without torch is: to import it takes as long as a question.
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
@@ -45,6 +46,33 @@ def _processor_info(name: str) -> str:
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
     line = next((line for line in lines if line.startswith(name)), "")
     return line.partition(":")[2].strip()
+
+
+def processor(device: torch.device) -> str:
+    """The name of what computes there: of the card, or of the processor."""
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return _processor_info("model name") or platform.processor() or platform.machine()
+
+
+def instructions() -> str:
+    """The CPU's instructions that torch computes by, such as ``AVX512 and AMX``."""
+    import torch
+
+    amx = " and AMX" if "amx_bf16" in processor_flags() else ""
+    return f"{torch.backends.cpu.get_cpu_capability()}{amx}"
+
+
+def computing_on(device: torch.device) -> str:
+    """What a time is of, such as ``2 threads of Intel(R) Xeon(R) Processor (AVX512 and AMX)``."""
+    import torch
+
+    count = threads()
+    several = "" if count == 1 else "s"
+    found = f"{count} thread{several} of {processor(torch.device('cpu'))} ({instructions()})"
+    return found if device.type == "cpu" else f"{processor(device)}, beside {found}"
 
 
 _own_threads: int | None = None

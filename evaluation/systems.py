@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol, cast
 
-from answering.asked_of_itself import said_of_itself
+from answering.book_answers import said_of_itself
 from answering.book_qa import Ask, BookQA, Candidate, Found
 from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank

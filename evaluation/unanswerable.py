@@ -19,7 +19,7 @@ from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.metrics.calibration import RIGHT, ranking
 from evaluation.metrics.overlap import rouge_l
 from evaluation.run import Progress, index_books
-from text.asked_names import names_in, unmentioned
+from text.question_names import names_in, unmentioned
 
 BATCH = 16
 Variant = Literal["unchanged", "other_book", "renamed"]

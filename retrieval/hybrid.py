@@ -50,7 +50,8 @@ class HybridRetriever(Retriever):
     """(1 - w) z(BM25) + w z(dense), with w = ``dense_weight`` of the index's encoder.
 
     z subtracts the mean over the passages that may be read and divides by the standard deviation,
-    so that one question's two kinds of scores can be added.
+    so that one question's two kinds of scores can be added. BM25 itself counts in how many passages of the
+    whole book a word is.
     """
 
     def __init__(self, index: BookIndex, weight: float | None = None) -> None:

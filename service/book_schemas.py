@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from answering.citing import chapter_at, page_at
-from answering.quotes import chapters_until
+from answering.citing import page_at
+from answering.readable_chapters import chapter_at, chapters_until
 from indexing.card import BookCard
 from indexing.index import BookIndex
 from indexing.manifest import Manifest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
@@ -356,7 +356,8 @@ class Version(BaseModel):
         {
             "version": "0.2.0",
             "retriever": "rerank",
-            "reader": "span",
+            "reader": "auto",
+            "size": "small",
             "runtime": "openvino 2026.4.1 on cpu in int8",
         }
     )
@@ -364,4 +365,8 @@ class Version(BaseModel):
     version: str
     retriever: str = Field(description="Used where a question names none.")
     reader: str = Field(description="Used where a question names none.")
+    size: Literal["small", "large"] = Field(
+        description="Of the models behind `auto` and `rerank`: where it is `large`, they are `auto:large` "
+        "and `rerank-large`."
+    )
     runtime: str = Field(description="What our encoders run in, where, and in which format of numbers.")

@@ -13,14 +13,14 @@ from rich.text import Text
 from terminal.output import printable
 
 if TYPE_CHECKING:
-    from answering.book_qa import CitedAnswer, Evidence, Found
+    from answering.book_qa import CitedAnswer, Evidence, Found, PassageRead
     from answering.quotes import Quote
 
 _HIGHLIGHT = "bold black on yellow"
 _MOST_ALSO = 5  # further places of an answer that are listed
 _ABOVE = {
     "maybe": "Maybe:",
-    "none": "The passages read may not answer this; the best guess is:",
+    "none": "The book may not say; the best guess is:",
 }
 
 
@@ -38,9 +38,8 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool
         lines.append(Text(_ABOVE[cited.verdict], style="yellow"))
     lines.append(_answer_line(cited.text, cited.confidence))
     lines += _note_lines(cited.note)
-    if cited.evidence is None and cited.verdict != "answer":
-        nothing = "nothing in what was read supports an answer"
-        lines.append(Text(nothing if cited.text or cited.note is None else _places_read(cited), style="dim"))
+    if cited.evidence is None and cited.verdict != "answer" and (cited.text or cited.note is None):
+        lines.append(Text("nothing in what was read supports an answer", style="dim"))
     elif cited.evidence is not None:
         lines += [
             Text(),
@@ -59,14 +58,23 @@ def answer_panel(question: str, cited: CitedAnswer, *, plain: bool, titled: bool
             lines.append(Text(f"      {_where(other.evidence, titled)}", style="dim"))
         lines += _also_lines(other.also, titled, indent=6)
         lines += _chain_lines(other.chain, titled, indent=6)
+    if cited.verdict == "none" and cited.passages:
+        lines += _nearest_lines(cited.passages, titled)
     return Panel(Group(*lines), padding=(0, 1))
 
 
-def _places_read(cited: CitedAnswer) -> str:
-    places = [
-        f"passage {one.number}" + (f" ({one.chapter})" if one.chapter else "") for one in cited.passages
-    ]
-    return f"what fits the question best: {', '.join(places)}" if places else "nothing fits the question"
+def _nearest_lines(passages: Sequence[PassageRead], titled: bool) -> list[Text]:
+    """Where to look oneself: the passages that fit the question best."""
+    lines = [Text(), Text("what fits the question best", style="dim")]
+    for one in passages:
+        book, page = one.title if titled else None, one.page and f"page {one.page}"
+        where = (
+            f"passage {one.number}",
+            *map(_one_line, filter(None, (book, one.chapter, page))),
+            f"characters {one.start:,} to {one.end:,}",
+        )
+        lines.append(Text(f"  {' · '.join(where)}", style="dim"))
+    return lines
 
 
 def _answer_line(text: str, confidence: float) -> Text:

@@ -19,13 +19,18 @@ def installed_version() -> str:
 
 
 def running_version(settings: Settings) -> Version:
-    """What ``GET /version`` and ``storyqa --version --json`` tell; raises ModelError for a wrong runtime."""
+    """What ``GET /version`` and ``storyqa --version --json`` say.
+
+    Raises ModelError where the environment names a wrong runtime or size.
+    """
     from encoders.runtime import pick_runtime
+    from encoders.sizes import prefers_large
     from service.schemas import Version
 
     return Version(
         version=installed_version(),
         retriever=settings.retriever,
         reader=settings.reader,
+        size="large" if prefers_large() else "small",
         runtime=str(pick_runtime()),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import lzma
+from itertools import product
 from pathlib import Path
 
 GOOSE = (
@@ -93,6 +94,37 @@ def write_fairytaleqa(folder: Path, split: str = "val", felt: bool = False) -> P
     ):
         rows = [{"section": str(i), "text": text + newline} for i, text in enumerate(sections, 1)]
         _write(stories / f"{name}-story.csv", ["section", "text"], rows, encoding, newline)
+    return folder
+
+
+def _made_up(opening: str, count: int) -> list[str]:
+    """So many words of which no two are the same."""
+    return ["".join((opening, *rest)) for rest in product("bdgklmnprst", "aeiou", "nrst")][:count]
+
+
+# Three passages of 200 words that nobody finds but by how often they name a heron or an otter.
+HERONS = tuple(
+    " ".join([*["heron"] * herons, *["otter"] * otters, *_made_up(opening, 200 - herons - otters)]) + "."
+    for opening, herons, otters in (("ba", 16, 0), ("do", 2, 0), ("mi", 6, 3))
+)
+
+
+def write_herons(folder: Path, split: str = "val") -> Path:
+    """One story of as many passages as it has sections, and questions that name a word of some of them."""
+    asked = (("1", "heron"), ("2", "heron"), ("3", "otter"), ("3", "heron"))
+    questions = tuple(
+        (str(i), section, "explicit", f"Where is the {word}?", "in the shallow water", "")
+        for i, (section, word) in enumerate(asked, 1)
+    )
+    _write(
+        folder / "questions" / split / "heron-questions.csv",
+        _FIRST_ORDER,
+        _rows(questions, split),
+        "utf-8",
+        "\n",
+    )
+    rows = [{"section": str(i), "text": text} for i, text in enumerate(HERONS, 1)]
+    _write(folder / "section-stories" / split / "heron-story.csv", ["section", "text"], rows, "utf-8", "\n")
     return folder
 
 

@@ -77,19 +77,19 @@ def test_keys_survive_the_file_and_the_environment_and_only_the_owner_may_read_t
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "said"),
     [
-        "secret",
-        "a:read:x:y",
-        f"a:owner:{'0' * 12}:{'0' * 64}",
-        f"a:read:{'0' * 12}:{'0' * 64}:often",
-        "::::::",
+        ("secret", "the key 'secret' in STORYQA_KEYS is not NAME:SCOPE:ID:SHA256"),
+        ("a:read:x:y", "the key 'a' has an id or hash that storyqa did not make"),
+        (f"a:owner:{'0' * 12}:{'0' * 64}", "unknown scope 'owner'; choose from read, admin"),
+        (f"a:read:{'0' * 12}:{'0' * 64}:often", "the key 'a' in STORYQA_KEYS is not .* with :PER_MINUTE"),
+        ("::::::", "the key '' in STORYQA_KEYS is not NAME:SCOPE:ID:SHA256"),
     ],
 )
 def test_keys_that_are_none_stop_the_service_from_starting(
-    value: str, shelf_store: IndexStore, tmp_path: Path
+    value: str, said: str, shelf_store: IndexStore, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadKeys), serving(settings(shelf_store, tmp_path, keys=value)):
+    with pytest.raises(BadKeys, match=said), serving(settings(shelf_store, tmp_path, keys=value)):
         pass
 
 
@@ -160,14 +160,25 @@ def test_each_key_has_a_rate_of_its_own(shelf_store: IndexStore, tmp_path: Path)
 
 def test_setting_the_clock_changes_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     rates = RateLimits("1/second")
-    real = time.time
+    now, real = [100.0], time.time
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     assert asyncio.run(rates.wait_s("key")) == 0
     assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() + 1e6)
     assert asyncio.run(rates.wait_s("key")) == 1
     monkeypatch.setattr(time, "time", lambda: real() - 1e6)
-    time.sleep(1.05)
+    now[0] += 1.05
     assert asyncio.run(rates.wait_s("key")) == 0
+
+
+def test_whoever_goes_on_asking_is_let_in_again_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates, now = RateLimits("1/second"), [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    waits = []
+    for at in (100.0, 100.5, 100.9, 101.1, 101.5, 102.2):
+        now[0] = at
+        waits.append(asyncio.run(rates.wait_s("key")))
+    assert [wait > 0 for wait in waits] == [False, True, True, False, True, False]
 
 
 @pytest.mark.parametrize(

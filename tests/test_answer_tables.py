@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import folktales
 import pytest
 
+from benchmarks import answer_targets
 from benchmarks.answer_tables import DOCUMENT, SEARCHES, marks, searched, tables, write
 from benchmarks.answers import MEASUREMENTS, SIZES, Measurement, measure
 from service.cli import run
@@ -30,6 +33,28 @@ def test_what_is_asked_misses_nothing_but_its_data(
     assert run(asked) == 2
     said = capsys.readouterr().err
     assert "nowhere" in said or "--limit" in said, said
+
+
+@pytest.mark.parametrize("file", ["dev-v1.1.json", "dev-v1.1.json.xz"])
+def test_squad_is_measured_as_its_publishers_have_it_and_packed(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [one] = [one for one in MEASUREMENTS if one.name == "squad"]
+    (tmp_path / "squad").mkdir()
+    folktales.write_squad(tmp_path / "squad" / file)
+    out = ["--reader", "overlap", "--out", str(tmp_path / "out")]
+    assert run([*one.arguments(tmp_path), *out]) == 0, capsys.readouterr().err
+    said = json.loads(capsys.readouterr().out)
+    assert (said["split"], said["questions"]) == ("dev-v1.1", 2)
+
+
+def test_a_folder_without_squads_dev_is_an_error_that_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folktales.write_squad(tmp_path / "train-v1.1.json")
+    assert run(["evaluate", "squad", "--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path / 'dev-v1.1.json'} is missing; expected there: a SQuAD v1.1 file" in said
 
 
 def rated(
@@ -66,7 +91,8 @@ def counted() -> dict[str, object]:
 
 
 def noticed() -> dict[str, object]:
-    shares = {"questions": 400, "answer": 0.0, "maybe": 0.0625, "none": 0.9375}
+    shares: dict[str, float | None] = {"questions": 400, "answer": 0.0, "maybe": 0.0625, "none": 0.9375}
+    shares |= {"right_of_shown": None, "wrong_shown": 0.125}
     return {
         "variants": dict.fromkeys(("unchanged", "other_book", "renamed"), shares),
         "auroc": {"other_book": 0.75, "renamed": None},
@@ -105,11 +131,44 @@ def test_what_was_measured_is_not_measured_again_and_each_table_has_a_row_of_it(
     assert made["books"].endswith("| – | – | – |")  # of full stories nobody says what is right
     assert "| `rerank-large` | `large` | .875 [.000, 1.000] |" in made["retrieval"]
     assert "| `figure` | small | 31 | 2 | 1 | 26 | 3, 1 | 31 |" in made["natural"]
-    assert "| with a name replaced | large | 400 | .000 | .062 | .938 | – |" in made["unanswerable"]
+    assert (
+        "| with a name replaced | large | 400 | .000 | .062 | .938 | – | .125 | – |" in made["unanswerable"]
+    )
     for name, table in made.items():
         columns = {line.count("|") for line in table.splitlines()}
         assert len(columns) == 1, f"{name}: rows of {columns} bars"
         assert len(table.splitlines()) > 3, name
+
+
+def test_each_target_is_met_or_missed_by_the_figure_beside_it_and_why_is_said_where_it_is_missed() -> None:
+    found: dict[str, Any] = {
+        size: {name: rated() for name in ("squad", "one-book by large")} for size in SIZES
+    }
+    for size in SIZES:
+        found[size] |= SAID
+        found[size]["summaries"] = {**rated(), "rouge_l": {"small": 0.5599, "large": 0.6094}[size]}
+        found[size]["stories"] = {**rated(), "rouge_l": 0.2, "confidence": {"ece": 0.0504}}
+    rows = {row[0]: row[1:] for row in answer_targets.rows(found, lambda value: str(value))}
+    assert rows["NarrativeQA half B, summaries, ROUGE-L"][:5] == [
+        "0.56",
+        "0.5599",
+        "0.61",
+        "0.6094",
+        "yes, no",
+    ]
+    assert rows["NarrativeQA half B, full stories, ROUGE-L"][4] == "yes, no"
+    assert rows["ECE, full stories, at most"][4:] == ["yes, yes", ""]  # .050 to the digits of the table
+    assert rows["ECE, SQuAD dev and other domains, at most"][4] == "no, no"
+    assert rows["recall@1, indexed by the encoder `large`"][:5] == ["None", "None", "0.8", "0.5", "–, no"]
+    for what, (*_, met, why) in list(rows.items())[1:]:
+        assert ("no" in met) == bool(why), what
+
+
+def test_why_a_target_is_missed_is_told_where_there_is_such_a_heading() -> None:
+    headings = re.findall(r"^#+ (.*)$", (DOCS / "experiments.md").read_text("utf-8"), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    named = [re.findall(r"\(experiments\.md#([\w-]+)\)$", target.why) for target in answer_targets.TARGETS]
+    assert {anchor for [anchor] in named} <= anchors
 
 
 def test_the_document_has_the_place_of_every_table_and_no_other(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from answering.ask import LONGEST_QUESTION, BadRequest, before_offset
 from answering.book_qa import Ask, BookQA, CitedAnswer, Evidence
-from answering.citing import chapter_at, cite, page_at
+from answering.citing import cite, page_at
+from answering.readable_chapters import chapter_at
 from indexing.book import Book, Chapter, Page
 from indexing.build import BuildSettings, build_book
 from indexing.errors import UnknownBook

@@ -190,6 +190,11 @@ def test_no_two_modules_share_a_name_without_need() -> None:
     assert set(SHARED_NAMES) <= set(shared), "a reason for what is no longer so"
 
 
+def test_modules_are_named_by_nouns_of_the_field() -> None:
+    none = {"asked", "told", "shown", "works", "laps", "lessons", "shelving"}
+    assert [module for module in MODULES if not none.isdisjoint(re.split(r"[._]", module))] == []
+
+
 def _is_namesake(both: Sequence[str]) -> bool:
     if len(both) != 2:
         return False

@@ -110,6 +110,14 @@ def test_vectors_are_those_of_mean_pooling_in_floating_point() -> None:
     assert (np.argmax(ours @ reference.T, axis=1) == np.arange(len(TEXTS))).all()
 
 
+def test_a_text_past_the_limit_is_read_as_the_text_that_ends_there() -> None:
+    encoder = load_encoder("minilm")
+    geese = "goose " * 253  # with one word more, [CLS] and [SEP] 256 tokens
+    past, there, other = (encoder.encode([geese + end])[0] for end in ("goose fox", "goose", "fox"))
+    assert past == pytest.approx(there, abs=1e-6)
+    assert other != pytest.approx(there, abs=1e-3)
+
+
 @pytest.mark.parametrize("outlier", [1.0, 30.0])
 def test_int8_products_are_within_their_rounding_of_the_exact_ones(outlier: float) -> None:
     torch.manual_seed(0)

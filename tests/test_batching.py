@@ -292,6 +292,31 @@ def test_a_batch_that_is_late_is_waited_for_as_long_again() -> None:
     asyncio.run(expect())
 
 
+def test_the_newest_batch_counts_three_tenths_in_what_the_next_is_expected_to_take() -> None:
+    async def learn() -> list[float]:
+        queue = TaskQueue(most=10, longest_wait_s=1)
+        expected = []
+        for seconds in (1.0, 2.0, 1.0):
+            queue.record_speed(OVERLAP, tokens=1, tasks=1, seconds=seconds)
+            expected.append(queue.expected_s([Task(OVERLAP, ASKS[0], "", 1)]))
+        return expected
+
+    assert asyncio.run(learn()) == pytest.approx([1.0, 1.3, 1.21])
+
+
+@pytest.mark.parametrize(("work_s", "retry_s"), [(0, 1), (9, 5), (118, 59), (500, 60)])
+def test_whoever_is_refused_is_asked_back_after_half_of_the_work_and_a_minute_at_most(
+    work_s: int, retry_s: int
+) -> None:
+    async def wait() -> int:
+        queue = TaskQueue(most=10, longest_wait_s=1e9)
+        queue.record_speed(OVERLAP, tokens=1, tasks=1, seconds=1)
+        queue.put([Task(OVERLAP, ASKS[0], "", work_s)])
+        return queue.retry_after_s()
+
+    assert asyncio.run(wait()) == retry_s
+
+
 def test_what_would_not_be_done_well_before_its_deadline_is_refused() -> None:
     async def put() -> None:
         queue = TaskQueue(most=1000, longest_wait_s=100, deadline_s=20)
@@ -350,7 +375,7 @@ def test_what_nobody_waits_for_any_more_is_never_read_and_makes_room(qa: Watched
         begun = asyncio.create_task(batcher.answer([qa.task(ASKS[0])]))
         await until(lambda: qa.batches != [])
         waiting = asyncio.create_task(batcher.answer([qa.task(ASKS[1]), qa.task(ASKS[2])]))
-        await asyncio.sleep(0.01)
+        await until(lambda: len(batcher.queue) == 2)
         with pytest.raises(Overloaded):
             await batcher.answer([qa.task(ASKS[3])])
         waiting.cancel()

@@ -85,6 +85,8 @@ def test_the_area_is_by_hand_what_it_says() -> None:
     confidence, right = np.array([0.9, 0.2, 0.6, 0.4]), np.array([True, True, False, False])
     _, risk = risk_coverage(confidence, right)
     assert risk.tolist() == pytest.approx([0, 1 / 2, 2 / 3, 2 / 4])
+    described = _described(confidence.tolist(), right.astype(float).tolist(), 0.5)
+    assert described["area_under_risk_coverage"] == pytest.approx((0 + 1 / 2 + 2 / 3 + 2 / 4) / 4, abs=1e-6)
 
 
 @given(answers)
@@ -124,6 +126,21 @@ def test_what_is_drawn_holds_every_answer_and_ends_with_all_of_them() -> None:
     assert sum(one["answers"] for one in shapes["bins"]) == 400
     assert len(shapes["curve"]) == 101
     assert shapes["curve"][-1] == pytest.approx([1.0, 1 - RIGHT.mean()], abs=1e-6)
+    assert drawn([0.5], [0.5])["curve"] == [[1.0, 0.0]]  # half right is right
+
+
+def test_half_right_is_right_and_the_threshold_itself_is_answered() -> None:
+    found = _described([0.5, 0.4, 0.3, 0.2], [0.5, 0.49, 1.0, 0.0], 0.5)
+    assert found["right_means"] == "ROUGE-L of 0.5 or more"
+    assert found["right"] == 0.5
+    assert found["answerable"] == {"threshold": 0.5, "share": 0.25, "right": 1.0}
+
+
+def test_the_risk_at_a_coverage_is_that_of_so_many_of_the_most_confident_answers() -> None:
+    right = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    found = _described([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2], right, 0.0)
+    assert found["risk_at_coverage"] == {"0.25": 1 / 2, "0.5": 2 / 4, "0.75": 3 / 6}
+    assert _described([0.9], [0.0], 0.0)["risk_at_coverage"] == {"0.25": 1.0, "0.5": 1.0, "0.75": 1.0}
 
 
 def test_the_report_says_what_a_threshold_would_give() -> None:

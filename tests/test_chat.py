@@ -13,7 +13,7 @@ from chat_server import Asked, ChatServer, Handler, Script, chatting, parrot, re
 from encoders.errors import ModelError
 from readers.errors import EndpointError
 from readers.external.chat import BUDGET, REPLY_TOKENS, ChatReader
-from readers.external.checked_reply import UNKNOWN, UNSUPPORTED
+from readers.external.checked_reply import UNKNOWN
 from readers.reading import Answer, Reading, Span
 
 PASSAGES = (
@@ -128,7 +128,7 @@ def test_a_made_up_citation_is_dropped_and_told_and_costs_confidence(cited: str,
     answer = answer_to(f"ANSWER: a hollow oak\n{cited}")
     assert (answer.text, answer.span, answer.support) == ("a hollow oak", None, None)
     assert answer.note == note
-    assert answer.confidence == UNKNOWN * UNSUPPORTED
+    assert answer.confidence == pytest.approx(0.5 * UNKNOWN)
 
 
 def test_a_passage_that_is_nothing_like_the_answer_is_no_citation() -> None:
@@ -175,7 +175,7 @@ def test_the_confidence_is_the_mean_probability_of_the_answers_tokens() -> None:
     around = logprobs(("<think>hm</think>", -3.0), *TOKENS, ("<|end|>", -4.0))
     assert answer_to(REPLY, logprobs=around).confidence == pytest.approx(mean)
     made_up = answer_to(REPLY.replace("2", "7"), logprobs=logprobs(*TOKENS[:-1], ("\nPASSAGE: 7", 0.0)))
-    assert made_up.confidence == pytest.approx(mean * UNSUPPORTED)
+    assert made_up.confidence == pytest.approx(0.5 * mean)
 
 
 def test_tokens_may_be_parts_of_characters() -> None:

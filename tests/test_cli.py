@@ -90,7 +90,7 @@ def test_ask_says_what_was_asked_where_that_is_otherwise_than_it_was_put(storyqa
 
 
 def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    guess = "The passages read may not answer this; the best guess is:"
+    guess = "The book may not say; the best guess is:"
     asked = ("ask", *shelf.QUESTIONS[2], *QUICK)
     monkeypatch.setenv("STORYQA_ANSWERABLE", "0")
     monkeypatch.setenv("STORYQA_SURE", "0")
@@ -98,7 +98,12 @@ def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: 
     monkeypatch.setenv("STORYQA_ANSWERABLE", "1")
     unsure, warned = storyqa(*asked), json.loads(storyqa(*asked, "--json"))
     assert guess not in sure
-    assert [line for line in unsure.splitlines() if guess not in line] == sure.splitlines()
+    above, nearest = unsure.split("what fits the question best")
+    assert [line for line in above.splitlines() if guess not in line][:-2] == sure.splitlines()[:-1]
+    assert warned["passages"]
+    for one, line in zip(warned["passages"], nearest.splitlines()[1:], strict=False):
+        place = f"characters {one['start']:,} to {one['end']:,}"
+        assert f"passage {one['number']} · {one['chapter']} · {place}" in line
     assert (told["answerable"], warned["answerable"]) == (True, False)
     assert (told["verdict"], warned["verdict"]) == ("answer", "none")
     assert warned["answer"] == told["answer"]
@@ -109,6 +114,14 @@ def test_ask_says_in_words_that_the_book_may_not_say(storyqa: Run, monkeypatch: 
     for wrong in ("1.1", "-0.1", "nan", "often"):
         monkeypatch.setenv("STORYQA_ANSWERABLE", wrong)
         assert f"STORYQA_ANSWERABLE is '{wrong}'" in storyqa(*asked, code=2)
+
+
+def test_ask_lists_the_nearest_passages_of_a_question_that_it_refuses(storyqa: Run) -> None:
+    asked = ("ask", "lantern", "Is Ines glad of the oil?", *QUICK)
+    shown, passages = storyqa(*asked), json.loads(storyqa(*asked, "--json"))["passages"]
+    assert "note: yes or no is asked for" in shown
+    assert passages
+    assert all(f"passage {one['number']} · {one['chapter']} · " in shown for one in passages)
 
 
 def test_ask_says_so_where_nothing_may_be_read_yet(storyqa: Run) -> None:
@@ -132,7 +145,7 @@ def test_ask_takes_a_chat_model_and_the_key_and_patience_of_the_environment(
         shown = " ".join(storyqa("ask", *shelf.QUESTIONS[2], *chat).replace("│", " ").split())
         assert "note: the model cited passage 99, of 5; the citation was dropped" in shown
         server.script = says("ANSWER: unanswerable\nPASSAGE: 0\nQUOTE:")
-        assert "The passages read may not answer this" in storyqa("ask", *shelf.QUESTIONS[2], *chat)
+        assert "The book may not say" in storyqa("ask", *shelf.QUESTIONS[2], *chat)
         server.script = refuses(401, b'{"error": "sesame is no key of ours"}')
         error = storyqa("ask", *shelf.QUESTIONS[2], *chat, code=2)
         assert f"{server.url} answered 401 (*** is no key of ours); check the key" in error
@@ -331,9 +344,26 @@ def test_version_and_a_bare_call_say_what_this_is(storyqa: Run) -> None:
         "version": storyqa("--version").split()[1],
         "retriever": "rerank",
         "reader": "auto",
+        "size": "small",
         "runtime": str(pick_runtime()),
     }
     assert "Answers questions" in storyqa()
+
+
+@pytest.mark.parametrize(
+    ("size", "reader", "retriever"), [("small", "auto", "rerank"), ("large", "auto:large", "rerank-large")]
+)
+def test_what_the_defaults_stand_for_is_listed(
+    storyqa: Run, monkeypatch: pytest.MonkeyPatch, size: str, reader: str, retriever: str
+) -> None:
+    monkeypatch.setenv("STORYQA_SIZE", size)
+    assert json.loads(storyqa("--version", "--json"))["size"] == size
+    for command, name in (("readers", reader), ("retrievers", retriever)):
+        [default] = (row for row in json.loads(storyqa(command, "--json")) if row["default"])
+        assert default["resolved"] == name
+        assert name in storyqa(command)
+    monkeypatch.setenv("STORYQA_SIZE", "huge")
+    assert "STORYQA_SIZE is 'huge'" in storyqa("--version", "--json", code=2)
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:

@@ -139,6 +139,7 @@ def test_where_nothing_was_read_that_is_said_and_nothing_cited(client: Any) -> N
 def test_nothing_behind_the_limit_is_in_any_answer(
     http: httpx.Client, before: int | str, stream: bool
 ) -> None:
+    seen = 0
     for book, question in shelf.QUESTIONS:
         text = shelf.STORIES[book][1]
         limit = before if isinstance(before, int) else len(text) * 40 // 100
@@ -158,6 +159,9 @@ def test_nothing_behind_the_limit_is_in_any_answer(
                 assert quoted is None or quoted == text[place["start"] : place["end"]]
                 if "sentence" in place:
                     assert place["sentence"] in text[:limit]
+                assert (place.get("chapter") or "") in text[:limit]
+                seen += 1
+    assert seen > len(shelf.QUESTIONS)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from answering.asked_part import NO_CHAPTERS, NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
+from answering.chapter_references import NO_CHAPTERS, NO_SUCH_CHAPTER, NOT_READ
 from answering.citing import CitedAnswer
-from answering.contents import WORDS_A_MINUTE
 from indexing.book import Book, Chapter, Page
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
@@ -205,11 +206,12 @@ def test_the_longest_and_the_shortest_chapter_are_told_with_their_words(
     cited = answer(qa, question)
     assert cited.text == HEADINGS[chapter]
     assert cited.note == f"{len(TEXT[MARKED[chapter].start : MARKED[chapter].end].split()):,} words"
-    only = answer(qa, question, before=MARKED[1].end)
-    assert (only.text, only.note) == (
-        HEADINGS[1],
-        f"{len(TEXT[MARKED[1].start : MARKED[1].end].split()):,} words; as far as the book has been read",
-    )
+    for before in (MARKED[1].end, MARKED[2].start + len(HEADINGS[2]) + 5):  # the next is not read to its end
+        only = answer(qa, question, before=before)
+        assert (only.text, only.note) == (
+            HEADINGS[1],
+            f"{len(TEXT[MARKED[1].start : MARKED[1].end].split()):,} words; as far as the book has been read",
+        )
 
 
 def test_a_book_tells_its_length_and_how_long_it_takes_to_read(qa: BookQA) -> None:
@@ -217,8 +219,25 @@ def test_a_book_tells_its_length_and_how_long_it_takes_to_read(qa: BookQA) -> No
     words = answer(qa, "How long is the book?")
     assert abs(int(words.text.removesuffix(" words")) - count) <= 2  # a dash alone is no word
     assert answer(qa, "How many words are there in this book?").text == words.text
-    taken = answer(qa, "How long does it take to read the book?").text
-    assert taken == f"{max(1, round(count / WORDS_A_MINUTE))} min"
+    assert answer(qa, "How long does it take to read the book?").text == "1 min"
+
+
+@pytest.mark.parametrize(
+    ("count", "taken"),
+    [
+        (100, "1 min"),
+        (260 * 7, "7 min"),
+        (260 * 59, "59 min"),
+        (260 * 60, "1 h 0 min"),
+        (260 * 95, "1 h 35 min"),
+    ],
+)
+def test_260_words_are_read_in_a_minute(count: int, taken: str, tmp_path: Path, tiny_bert: Path) -> None:
+    store = IndexStore(tmp_path)
+    book = Book("long", "The Oar", "oar " * count, "test")
+    build_book(book, BuildSettings(words=10_000, encoder=str(tiny_bert)), store)
+    cited = answer(BookQA(store), "How long does it take to read the book?", "long")
+    assert (cited.text, cited.note) == (taken, f"{count:,} words, at 260 a minute {taken}")
 
 
 def test_pages_are_those_of_the_file(qa: BookQA) -> None:

@@ -58,6 +58,7 @@ AS_IT_STANDS = [
     ("Who saw him?", [("Where is the sail?", "in the boat")]),
     ("Where did she go?", [MARA]),  # nobody whom the book calls so was spoken of
     ("Who saw him?", []),
+    ("Where did he go?", [MARA, *[("What is it?", "a sail")] * 3]),  # four turns ago
 ]
 
 
@@ -71,6 +72,23 @@ def test_a_pronoun_becomes_what_was_spoken_of(
 @pytest.mark.parametrize(("question", "turns"), AS_IT_STANDS)
 def test_what_stands_for_nothing_known_stays(question: str, turns: list[tuple[str, str]]) -> None:
     assert put_alone(question, turns, BOOK) == question
+
+
+@pytest.mark.parametrize(
+    ("pronouns", "may_be_she"),
+    [
+        (("he", "he"), True),  # too few
+        (("he", "he", "he"), False),
+        (("he", "she", "he"), False),  # two of three
+        (("he", "she", "he", "she", "he"), True),  # three of five
+    ],
+)
+def test_whom_the_book_calls_he_and_whom_she_is_told_by_most_of_its_pronouns(
+    pronouns: tuple[str, ...], may_be_she: bool
+) -> None:
+    text = " ".join(f"Then Robin came to the mill, and {one} sang of the river." for one in pronouns)
+    alone = put_alone("Where did she go?", [("Who shut the door?", "Robin")], text)
+    assert alone == ("Where did Robin go?" if may_be_she else "Where did she go?")
 
 
 @pytest.mark.parametrize(("question", "turns"), [(q, t) for q, t, alone in PUT if q != alone])

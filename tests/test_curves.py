@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from evaluation.benchmarks.files import DataError
-from training.learning_curve import plot_training, read_log, smoothed
+from training.learning_curve import describe_ticks, plot_training, read_log, smoothed
 
 NEW: list[dict[str, Any]] = [
     {"done": 0.25, "losses": {"span": 3.0, "relevance": 0.7}, "seconds": 60},
@@ -78,6 +78,23 @@ def test_values_that_are_no_numbers_are_passed_over() -> None:
     assert dict(entry.scores) == {}
 
 
+def test_along_the_axis_stand_the_questions_and_the_time_that_the_log_tells() -> None:
+    hours = [{**row, "seconds": row["seconds"] * 60, "questions": 400 * n} for n, row in enumerate(NEW, 1)]
+    assert describe_ticks(read_log(_lines(hours)), [0.0, 0.5, 0.875]) == (
+        "share of the run, questions, hours",
+        ["0\n0\n0.0", "0.5\n800\n2.0", "0.875\n1,400\n3.5"],
+    )
+    assert describe_ticks(read_log(_lines(NEW)), [0.5, 1.0]) == (
+        "share of the run, minutes",
+        ["0.5\n2.0", "1\n4.0"],
+    )
+
+
+def test_of_a_run_that_is_older_than_the_count_the_questions_are_not_told() -> None:
+    rows = [{"done": 5, "loss": 2}, {"done": 10, "loss": 1}]
+    assert describe_ticks(read_log(_lines(rows)), [5, 10]) == ("done", ["5", "10"])
+
+
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=80))
 def test_a_smoothed_line_stays_among_its_values_and_ends_where_they_end(values: list[float]) -> None:
     line = smoothed(values)
@@ -91,7 +108,14 @@ def test_a_straight_line_is_smooth_already() -> None:
     assert smoothed(values) == pytest.approx(values)
 
 
-@pytest.mark.parametrize("rows", [NEW, OLD, NEW[:1], OLD[:1]], ids=["new", "old", "new begun", "old begun"])
+BARE = [{"done": row["done"], "losses": row["losses"]} for row in NEW]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [NEW, OLD, BARE, NEW[:1], OLD[:1]],
+    ids=["new", "old", "without seconds", "new begun", "old begun"],
+)
 def test_a_picture_is_drawn_of_a_log_with_a_half_written_line(
     rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -174,7 +174,7 @@ def test_an_unknown_domain_is_told_so() -> None:
 def test_a_sample_is_the_same_for_a_seed_and_keeps_the_order(tales: Path) -> None:
     questions = fairytaleqa.load(tales).questions
     drawn = sample(questions, 4, seed=1)
-    assert drawn == sample(questions, 4, seed=1)
+    assert [question.id for question in drawn] == [questions[i].id for i in (0, 1, 2, 4)]  # as ever
     assert list(drawn) == [question for question in questions if question in drawn]
     assert len({sample(questions, 4, seed=seed) for seed in range(8)}) > 1
     assert sample(questions, 99, seed=1) == sample(questions, None, seed=1) == questions

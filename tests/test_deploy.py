@@ -194,7 +194,69 @@ def test_the_image_runs_as_nobody_in_particular_tells_its_health_and_fetches_not
     assert any(name == "HEALTHCHECK" and "/readyz" in value for name, value in instructions)
     assert any(name == "ENV" and "HF_HUB_OFFLINE=1" in value for name, value in instructions)
     stages = [re.sub(r".* AS ", "", value) for name, value in instructions if name == "FROM"]
-    assert stages == ["build", "cpu", "cuda", "cpu"]
+    assert stages == ["build", "runtime", "cpu", "cuda", "cpu"]
+
+
+def commands(stage: str) -> list[str]:
+    """What a stage of the Dockerfile runs, in order."""
+    found: list[str] = []
+    within = False
+    for one in dockerfile():
+        if one["instruction"] == "FROM":
+            within = one["value"].endswith(f" AS {stage}")
+        elif within and one["instruction"] == "RUN":
+            found.append(one["value"])
+    return found
+
+
+def test_the_image_for_cpus_is_not_built_with_the_libraries_of_cuda() -> None:
+    [check] = commands("cpu")
+    refused = subprocess.run(["sh", "-c", check], env={"TORCH_INDEX": ""}, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "--build-arg TORCH_INDEX=ADDRESS" in refused.stderr
+    assert "--target cuda" in refused.stderr
+    named = {"TORCH_INDEX": "https://wheels.example/cpu"}
+    assert subprocess.run(["sh", "-c", check], env=named).returncode == 0
+    assert commands("cuda") == []  # which wants no index, and has no such check
+
+
+@pytest.mark.parametrize(("extras", "installed"), [("", "."), ("s3,redis", ".[s3,redis]")])
+def test_the_image_has_the_extras_that_it_is_built_with(extras: str, installed: str) -> None:
+    [install] = [one for one in commands("build") if "torch" not in one and "pip install" in one]
+    shown = install.replace("/opt/storyqa/bin/pip", "echo")
+    done = subprocess.run(["sh", "-c", shown], env={"EXTRAS": extras}, capture_output=True, text=True)
+    assert done.stdout.split()[-1] == installed
+
+
+def test_the_extras_that_are_named_for_the_image_are_those_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    table = page.partition("| extra |")[2].partition("\n\n")[0]
+    listed = re.findall(r"`([a-z0-9-]+)`", re.sub(r"(?m)^(\|[^|]*\|).*", r"\1", table))
+    files = [DEPLOY / "Dockerfile", INDEXING / "job.yaml", *(ROOT / "docs").glob("*.md")]
+    given = re.findall(r"EXTRAS=([a-z0-9-]+(?:,[a-z0-9-]+)*)", " ".join(f.read_text("utf-8") for f in files))
+    assert len(listed) > 5
+    assert len(given) > 3
+    assert {*listed, *",".join(given).split(",")} <= project["optional-dependencies"].keys()
+
+
+def test_the_large_models_are_looked_for_where_the_image_keeps_its_books() -> None:
+    values = [one["value"] for one in dockerfile() if one["instruction"] in ("ENV", "VOLUME")]
+    [models] = re.findall(r"STORYQA_MODELS=(\S+)", " ".join(values))
+    assert Path(models).parent in map(Path, values)
+
+
+def test_compose_and_the_published_image_pass_on_what_the_dockerfile_takes() -> None:
+    taken = {one["value"].partition("=")[0] for one in dockerfile() if one["instruction"] == "ARG"}
+    taken.remove("PYTHON")
+    [compose] = documents(DEPLOY / "compose.yaml")
+    services = compose["services"]
+    assert services["storyqa"]["build"]["args"].keys() == taken
+    assert services["storyqa-gpu"]["build"]["args"].keys() == taken - {"TORCH_INDEX"}
+    [workflow] = documents(ROOT / ".github" / "workflows" / "image.yml")
+    steps = workflow["jobs"]["image"]["steps"]
+    [given] = (step["with"]["build-args"] for step in steps if "build-args" in step.get("with", {}))
+    assert set(re.findall(r"\b([A-Z_]+)=", given)) == taken
 
 
 def test_the_image_is_built_from_every_package_and_nothing_that_is_not_there() -> None:

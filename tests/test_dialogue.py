@@ -158,6 +158,17 @@ def test_the_words_of_an_answer_are_heard_as_they_come_and_nothing_else(
 def test_what_was_heard_once_is_never_taken_back(content: str, size: int) -> None:
     whole = "".join(heard(f"ANSWER: {content}\nPASSAGE: 1", size))
     assert len(whole) <= len(content)
+    # Nothing is said that what comes later in the reply could change.
+    assert whole == "".join(heard(f"ANSWER: {content}\nPASSAGE: 1", len(content) + 20))
+
+
+@given(
+    st.lists(st.sampled_from(["an", "oak", "of", "Vell", "passage", "7", "🦀"]), min_size=1),
+    st.integers(1, 9),
+)
+def test_of_plain_words_all_are_heard(words: list[str], size: int) -> None:
+    content = " ".join(words)
+    assert "".join(heard(f"ANSWER: {content}\nPASSAGE: 1", size)) == content
 
 
 def test_several_places_are_read_in_the_order_in_which_they_are_cited() -> None:

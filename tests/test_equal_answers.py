@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readers.reading import Answer, Span, merged
+from readers.reading import Answer, Span, merged, overlap
 from text.equal_answers import answer_key
 
 TEXTS = ("Irene", "Irene.", "irene", "the Irene", "a well", "The well!", "well", "an", "the", ".")
@@ -22,6 +22,17 @@ def test_the_first_of_each_is_kept_in_order_and_no_place_is_lost(texts: list[str
         equal = [one for one in answers if answer_key(one.text) == answer_key(answer.text)]
         assert answer.text == equal[0].text
         assert [answer.span, *answer.also] == [one.span for one in equal]
+
+
+def test_places_that_overlap_are_one_and_those_side_by_side_are_two() -> None:
+    own, across, behind = Span(0, 0, 5), Span(0, 3, 8), Span(0, 5, 9)
+    answers = [Answer(text, 0, 0.5, place) for text, place in zip(TEXTS, (own, across, behind), strict=False)]
+    [found] = merged(answers, 9)
+    assert (found.span, found.also) == (own, (behind,))
+    assert overlap(own, across)
+    assert not overlap(own, behind)
+    assert not overlap(behind, own)
+    assert not overlap(own, Span(1, 0, 5))
 
 
 def test_what_is_merged_is_not_changed_by_merging_again() -> None:

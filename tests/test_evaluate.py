@@ -16,8 +16,10 @@ from object_servers import BUCKET, environment
 
 from encoders.cross_encoder import load_crossencoder
 from evaluation.benchmarks import BENCHMARKS, fairytaleqa
-from evaluation.benchmarks.benchmark import sample
+from evaluation.benchmarks.benchmark import Question
 from evaluation.predictions import Prediction, PredictionFile
+from evaluation.run import _prediction
+from evaluation.systems import Answered
 from evaluation.versions import retriever_version
 from service.cli import run
 
@@ -108,6 +110,23 @@ def test_one_object_holds_the_contracts_keys_and_every_score_is_a_fraction_or_nu
     assert (evaluate.out / "scores.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_recall_looks_at_every_passage_of_the_book_however_few_are_read(
+    evaluate: Evaluation, tmp_path: Path
+) -> None:
+    evaluate.folder = tmp_path
+    folktales.write_herons(tmp_path / "fairytaleqa")
+    scores = evaluate.scores("fairytaleqa", "--setting", "stories", "--retriever", "bm25", "-k", "1")
+    # Found are, by how often they name a heron, the sections 1, 3, 2; an otter is in section 3 alone.
+    assert {row["id"]: (row["first_gold"], row["gold_read"]) for row in evaluate.predictions()} == {
+        "heron:1": (1, [True]),
+        "heron:2": (3, [False]),
+        "heron:3": (1, [True]),
+        "heron:4": (2, [False]),
+    }
+    assert scores["recall_at"] == {"1": 0.5, "2": 0.75, "5": 1.0, "10": 1.0}
+    assert scores["retrieval_mrr"] == pytest.approx((1 + 1 / 3 + 1 + 1 / 2) / 4, abs=1e-6)
+
+
 def test_intervals_stand_beside_the_scores_and_hold_them(evaluate: Evaluation) -> None:
     scores = evaluate.scores("fairytaleqa", "--setting", "stories", "--retriever", "bm25")
     intervals = scores["intervals"]
@@ -136,6 +155,19 @@ def test_every_answer_stands_in_the_book_where_it_is_cited(
         text = books[row["book"]]().text
         assert text[row["start"] : row["end"]] == row["prediction"]
         assert any(start <= row["start"] and row["end"] <= end for start, end in row["passages"])
+
+
+@pytest.mark.parametrize(
+    ("place", "quoted", "right"),
+    [((11, 14), "Osk", True), ((10, 14), "Osk", False), ((11, 14), "Osc", False), (None, "", None)],
+)
+def test_evidence_is_right_where_the_book_says_what_is_quoted(
+    place: tuple[int, int] | None, quoted: str, right: bool | None
+) -> None:
+    question = Question("1", "tale", "Who slept?", ("Osk",), "tale")
+    answered = Answered("Osk", 0.5, place, quoted, (), None, None)
+    found = _prediction(question, answered, "One tinker Osk slept.", ("exact_match",))
+    assert found.evidence_right is right
 
 
 def test_sections_are_read_as_they_are_given(evaluate: Evaluation, folder: Path) -> None:
@@ -239,11 +271,11 @@ def test_predictions_of_an_unknown_run_are_not_taken_up(evaluate: Evaluation) ->
     assert "--force" in evaluate.printed()[1]
 
 
-def test_limit_and_seed_draw_the_same_questions_as_ever(evaluate: Evaluation, folder: Path) -> None:
+def test_limit_and_seed_draw_the_same_questions_as_ever(evaluate: Evaluation) -> None:
     scores = evaluate.scores("fairytaleqa", "--limit", "3", "--seed", "11")
     assert scores["questions"] == 3
-    drawn = sample(fairytaleqa.load(folder / "fairytaleqa").questions, 3, 11)
-    assert [row["id"] for row in evaluate.predictions()] == [question.id for question in drawn]
+    drawn = ["The-counting-goose:4", "ferryman-of-lune:1", "ferryman-of-lune:3"]  # figures were published so
+    assert [row["id"] for row in evaluate.predictions()] == drawn
     assert any(note.startswith("these are 3 of the split's 1,025 questions") for note in scores["notes"])
 
 
@@ -253,14 +285,11 @@ def test_answers_are_not_ranked_where_that_is_not_wanted(evaluate: Evaluation) -
     assert scores["intervals"]["mrr"] is None
 
 
-def test_a_reader_that_cannot_rank_has_no_mrr_and_says_so_when_asked(
-    evaluate: Evaluation, tiny_t5: Path
-) -> None:
-    reader = f"seq2seq:{tiny_t5}"
-    scores = evaluate.scores("fairytaleqa", "--reader", reader, "--limit", "2")
-    if scores["mrr"] is None:
-        assert evaluate("fairytaleqa", "--reader", reader, "--limit", "2", "--mrr") == 2
-        assert "leave it out" in evaluate.printed()[1]
+def test_a_reader_that_cannot_rank_has_no_mrr_and_says_so_when_asked(evaluate: Evaluation) -> None:
+    asked = ("fairytaleqa", "--reader", "rnn-labeler", "--limit", "2")
+    assert evaluate.scores(*asked)["mrr"] is None
+    assert evaluate(*asked, "--mrr") == 2
+    assert "which reader 'rnn-labeler' cannot do; leave it out" in evaluate.printed()[1]
 
 
 def test_generated_answers_cite_the_text_nearest_to_them(evaluate: Evaluation, tiny_t5: Path) -> None:

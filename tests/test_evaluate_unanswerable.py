@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import folktales
 import pytest
 
+from answering.configuration import Configuration
 from evaluation.benchmarks.benchmark import Benchmark, Question
-from evaluation.unanswerable import Asked, Outcome, Variant, describe, variants
+from evaluation.unanswerable import Asked, Outcome, Variant, describe, measure, variants
 from indexing.book import Book
 from service.cli import run
-from text.asked_names import names_in
+from text.question_names import names_in
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +75,34 @@ def test_a_renamed_question_has_a_name_of_another_book_in_the_place_of_its_own(b
 
 
 def test_what_is_drawn_depends_on_the_seed_alone(benchmark: Benchmark) -> None:
+    renamed = [of(variants(benchmark, benchmark.questions, seed), "renamed")["tower-0"] for seed in (0, 3)]
+    assert [one.text for one in renamed] == ["What did Hale see?", "What did Odo see?"]  # as ever
     assert variants(benchmark, benchmark.questions, 3) == variants(benchmark, benchmark.questions, 3)
     drawn = {tuple(one.text for one in variants(benchmark, benchmark.questions, seed)) for seed in range(9)}
     assert len(drawn) > 1
+
+
+def test_an_unchanged_question_is_right_from_half_of_its_reference_on(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    references = {
+        "mill-0": "Odo dug a hole under the oak",  # 3 of the answer's 7 words
+        "mill-1": "Hale knocked at the oak chest before everybody went home",  # 5 of the answer's 10 tokens
+        "tower-0": "a nest",
+        "tower-1": "Pim saw a nest, and Ruta laughed at him",
+    }
+    questions = tuple(replace(one, answers=(references[one.id],)) for one in benchmark.questions)
+    asked = replace(benchmark, questions=questions)
+    where = Configuration(tmp_path / "store", tmp_path)
+    found = measure(asked, where, "bm25", "overlap", 1, None, 0, lambda what, done, total: None)
+    answers = {one.id: one.answer for one in found if one.variant == "unchanged"}
+    assert answers["mill-0"] == "Odo dug a well behind his barn."
+    assert answers["mill-1"] == "Hale knocked at the oak door, and Odo hid."
+    assert answers["mill-1"] in {one.answer for one in found if one.variant == "renamed"}
+    assert {(one.id, one.variant) for one in found if one.right} == {
+        ("mill-1", "unchanged"),
+        ("tower-1", "unchanged"),
+    }
 
 
 def said(variant: Variant, confidence: float, verdict: str, right: bool = False) -> Outcome:

@@ -73,6 +73,28 @@ def test_jobs_are_begun_in_their_order_and_known_until_the_end(jobs: JobQueue) -
     assert not jobs.pending()
 
 
+def test_what_is_told_of_a_job_that_has_ended_changes_nothing(jobs: JobQueue) -> None:
+    done, failed = queue(jobs, b"text", book_id="one"), queue(jobs, b"text", book_id="other")
+    jobs.start_next()
+    jobs.finish(done)
+    jobs.start_next()
+    jobs.progress(failed, 0.25)
+    jobs.fail(failed, "no book")
+    for id in (done, failed):
+        jobs.progress(id, 0.5)
+    assert [jobs.get(id).progress for id in (done, failed)] == [1.0, 0.25]
+
+
+def test_no_process_is_to_be_ended_for_a_cancelled_job_that_nobody_was_at(jobs: JobQueue) -> None:
+    queue(jobs, b"text")
+    assert jobs.cancel("tale", "gone") == 1
+    assert not jobs.stopped()
+    queue(jobs, b"text")
+    jobs.start_next()
+    assert jobs.cancel("tale", "gone") == 1
+    assert jobs.stopped()
+
+
 def test_where_nothing_was_ever_uploaded_nothing_is_written(jobs: JobQueue, tmp_path: Path) -> None:
     assert not jobs.pending()
     assert jobs.of_book("tale") == []

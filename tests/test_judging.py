@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from answering.ask import Ask
 from answering.book_qa import BookQA
+from encoders.adapters import file_hash
 from encoders.errors import ModelError
+from encoders.sizes import LARGE, weights_folder
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
@@ -31,16 +34,16 @@ from readers.default.answer_selector import (
 from readers.default.auto import AutoReader
 from readers.reading import Reading
 from retrieval.rerank import RerankRetriever
+from service.cli import run
 from training.corpora.corpus import Corpus, LabelledQuestion
 from training.corpora.loading import load_corpus
 from training.corpora.narrativeqa import STORIES
 from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
-from training.objectives.answer_selector import (
-    found_reading,
-    score_candidates,
-    write_selector,
-)
+from training.fitted_selector import write_selector
+from training.invocation import Invocation
+from training.kept_candidates import KeptCandidates
+from training.objectives.answer_selector import found_reading, score_candidates, train
 from training.searched_books import books_to_search
 from training.selection import (
     ScoredCandidates,
@@ -51,7 +54,9 @@ from training.selection import (
     judge_apart,
     score_selection,
 )
+from training.trainer import Paused, RunExists
 
+SHIPPED = weights_folder("readers.weights", None)
 PLAIN = Signals(
     written=False,
     words=2,
@@ -107,6 +112,15 @@ def test_the_fit_expects_what_was_seen() -> None:
     model = fit_logistic(rows, chances)
     assert sum(map(model, rows)) == pytest.approx(sum(chances), rel=1e-3)
     assert model({"x": 1.0}) == pytest.approx(1 / (1 + math.exp(-2)), abs=0.03)
+
+
+def test_what_is_felt_and_what_will_be_are_asked_of_the_selector_apart() -> None:
+    asked, plain = "How will he feel?", "How was he?"
+    for written in (False, True):
+        of_each = [replace(PLAIN, written=written).features(question) for question in (asked, plain)]
+        more = {name: value for name, value in of_each[0].items() if name not in of_each[1]}
+        names = ["about_feel", "about_will", *["written_about_feel", "written_about_will"] * written]
+        assert more == dict.fromkeys(names, 1.0)
 
 
 def _scored(kind: str, spans_are_right: bool, story: str) -> ScoredCandidates:
@@ -276,10 +290,11 @@ def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
     every = [*corpus.train, *corpus.held_out]
     done: list[tuple[str, int, int]] = []
     # Two stories are too few for one to be held out: here the training stories stand in for them.
-    scored = score_candidates(reader, Corpus((), tuple(every)), lambda *told: done.append(told))
+    kept = KeptCandidates(tmp_path / "judge.json", {})
+    scored = score_candidates(reader, Corpus((), tuple(every)), lambda *told: done.append(told), kept)
     assert len(scored) == 14
     assert done == [("indexing", 1, 1), ("reading", 14, 14)]
-    path = write_selector(scored, tmp_path / "judge.json", "storyqa train judge").path
+    path = write_selector(scored, tmp_path / "judge.json", "storyqa train judge", {"span": "abc"}).path
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert {where: scores["questions"] for where, scores in stored["cross_validated"].items()} == {
         "sections": 7,
@@ -296,7 +311,8 @@ def test_questions_about_articles_are_read_with_their_paragraph(
     folktales.write_squad(tmp_path / "train-v1.1.json")
     articles = load_corpus([tmp_path]).train
     tales = [*corpus.train, *corpus.held_out]
-    scored = score_candidates(reader, Corpus(articles, tuple(tales)), lambda *_: None)
+    kept = KeptCandidates(tmp_path / "judge.json", {})
+    scored = score_candidates(reader, Corpus(articles, tuple(tales)), lambda *_: None, kept)
     of_articles = [one for one in scored if one.where == ARTICLES]
     asked = [question for article in articles for question in article.questions]
     assert sorted(one.question for one in of_articles) == sorted(question.text for question in asked)
@@ -304,17 +320,19 @@ def test_questions_about_articles_are_read_with_their_paragraph(
     for one in of_articles:
         assert {signals.passages for signals in one.signals} == {1}
         assert {signals.words_read for signals in one.signals} <= paragraphs
-    assert score_candidates(reader, Corpus(articles, ()), lambda *_: None) == []  # no story is held out
+    kept = KeptCandidates(tmp_path / "none.json", {})
+    assert score_candidates(reader, Corpus(articles, ()), lambda *_: None, kept) == []  # no story is held out
 
 
 def test_questions_about_novels_are_read_with_what_is_found_in_theirs(
-    reader: AutoReader, corpus: Corpus
+    reader: AutoReader, corpus: Corpus, tmp_path: Path
 ) -> None:
     tale = max((*corpus.train, *corpus.held_out), key=lambda one: len(one.text))
     asked = replace(tale.questions[0], exact=True)
     unanswered = LabelledQuestion("Who sang at the wedding of the comet?", (), (), exact=True)
     novel = replace(tale, kind=NOVELS, questions=(asked, unanswered))
-    scored = score_candidates(reader, Corpus((), (novel,)), lambda *_: None)
+    kept = KeptCandidates(tmp_path / "judge.json", {})
+    scored = score_candidates(reader, Corpus((), (novel,)), lambda *_: None, kept)
     assert {(one.where, one.question) for one in scored} == {
         (NOVELS, asked.text),
         (NOVELS, unanswered.text),
@@ -322,6 +340,93 @@ def test_questions_about_novels_are_read_with_what_is_found_in_theirs(
     worth = {one.question: max(one.worth) for one in scored}
     assert worth[asked.text] > 0
     assert worth[unanswered.text] == 0
+
+
+def test_what_was_read_before_the_time_was_up_is_not_read_again(
+    reader: AutoReader, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.objectives.answer_selector.TOGETHER", 4)
+    every = Corpus((), (*corpus.train, *corpus.held_out))
+    whole = KeptCandidates(tmp_path / "whole" / "judge.json", {"seed": 0})
+    score_candidates(reader, every, lambda *_: None, whole)
+    path = tmp_path / "pieces" / "judge.json"
+    pieces: list[list[tuple[str, int, int]]] = []
+    finished = False
+    while not finished:
+        pieces.append([])
+        kept = KeptCandidates(path, {"seed": 0}, resume=len(pieces) > 1, until=0.0)
+        with suppress(Paused):
+            finished = bool(score_candidates(reader, every, lambda *told: pieces[-1].append(told), kept))
+        if len(pieces) == 2:  # killed while it wrote
+            with path.with_suffix(".read.jsonl").open("a") as file:
+                file.write('{"seconds": 3.0, "sco')
+    indexed = ("indexing", 1, 1)
+    assert pieces == [[indexed], *([indexed, ("reading", done, 14)] for done in (4, 8, 12, 14))]
+    assert kept.scored == whole.scored
+    with pytest.raises(RunExists, match="--resume"):
+        KeptCandidates(path, {"seed": 0})
+    with pytest.raises(RunExists, match="the same options"):
+        KeptCandidates(path, {"seed": 1}, resume=True)
+    kept.discard()
+    assert [*path.parent.iterdir()] == []
+
+
+@pytest.mark.training
+def test_a_fit_that_is_stopped_goes_on_and_leaves_a_card_that_says_what_it_was_fitted_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = folktales.write_many_tales(tmp_path / "data", "train", stories=24)
+    out = tmp_path / "out"
+    with pytest.raises(Paused, match="--resume"):
+        train(Invocation([data], out, "storyqa train judge", until=0.0), start=SHIPPED, questions=6, seed=5)
+    arguments = ["train", "judge", "--data", str(data), "--start", str(SHIPPED), "--out", str(out)]
+    arguments += ["--questions", "6", "--seed", "5"]
+    assert run(arguments) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run([*arguments[:-1], "6", "--resume"]) == 2
+    assert "the same options" in capsys.readouterr().err
+    assert run([*arguments, "--resume"]) == 0
+    assert {path.name for path in out.iterdir()} == {"judge.json", "judge.md"}
+    encoders = weights_folder("encoders.weights", None)
+    fitted_to = json.loads((out / "judge.json").read_text("utf-8"))["fitted_to"]
+    assert fitted_to == {
+        path.name: file_hash(path)
+        for path in (
+            encoders / "span.safetensors",
+            SHIPPED / "generate.safetensors",
+            SHIPPED / "feelings.safetensors",
+            encoders / "dense.safetensors",
+        )
+    }
+    card = (out / "judge.md").read_text("utf-8")
+    assert all(f"{name}: `{sha256}`" in card for name, sha256 in fitted_to.items())
+    for field in ("Data", "Licence", "Seed**: 5", "Command", "Time", "Processor", "Scores", "Size"):
+        assert f"- **{field}" in card
+    assert "6 questions" in card
+    assert str(tmp_path) not in card
+
+
+@pytest.mark.parametrize(
+    ("selector", "size"), [("judge.json", None), ("judge-write.json", None), ("judge.json", LARGE)]
+)
+def test_a_shipped_selectors_card_names_all_that_it_is_older_than(selector: str, size: str | None) -> None:
+    path = weights_folder("readers.weights", size) / selector
+    fitted_to = json.loads(path.read_text("utf-8"))["fitted_to"]
+    card = path.with_suffix(".md").read_text("utf-8")
+    assert all(f"{name}: `{sha256}`" in card for name, sha256 in fitted_to.items())
+    shipped = {
+        file.name: file_hash(file)
+        for folder in ("encoders.weights", "readers.weights")
+        for file in weights_folder(folder, size).glob("*.safetensors")
+    }
+    # Novels and tales are searched by the shipped retriever of default, of either size.
+    shipped["dense.safetensors"] = file_hash(weights_folder("encoders.weights", None) / "dense.safetensors")
+    older = {name for name, sha256 in fitted_to.items() if sha256 != shipped[name]}
+    [line, *others] = [line for line in card.splitlines() if line.startswith("- **Older than")] or [""]
+    assert others == []
+    assert {name for name in fitted_to if f"`{name}`" in line} == older
+    if (selector, size) == ("judge.json", None):
+        assert not older
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"judge": {"worth": {}}}'])

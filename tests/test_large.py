@@ -17,7 +17,16 @@ import torch
 from novels import novel, questions
 
 from encoders.adapters import Weights, file_hash, load_weights, overlay
-from encoders.backbone import BACKBONES, MPNET, SMOLLM2, Backbone, base_tensors, load_backbone, load_tokenizer
+from encoders.backbone import (
+    BACKBONES,
+    MINILM,
+    MPNET,
+    SMOLLM2,
+    Backbone,
+    base_tensors,
+    load_backbone,
+    load_tokenizer,
+)
 from encoders.bi_encoder import load_encoder
 from encoders.cross_encoder import CrossEncoder, collate, load_crossencoder
 from encoders.errors import ModelError
@@ -175,6 +184,26 @@ def test_what_is_fetched_with_another_hash_or_not_whole_is_not_kept(
     assert list(elsewhere.iterdir()) == []
     assert run(["models", "fetch", "minillm"]) == 2
     assert "did you mean 'minilm'" in capsys.readouterr().err
+
+
+def test_all_models_that_are_there_are_verified_and_each_damaged_one_is_named(
+    large: Backbone, elsewhere: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["models", "verify"]) == 0
+    assert MINILM.sha256 in capsys.readouterr().out  # mpnet and smollm2 are not there, and nothing is wrong
+    assert run(["models", "fetch", "mpnet", "--from", str(tiny_models.save_mpnet(tmp_path / "source"))]) == 0
+    capsys.readouterr()
+    assert run(["models", "verify", "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["minilm", "mpnet"]
+    (elsewhere / "mpnet" / "tokenizer.json").unlink()
+    (elsewhere / "smollm2").mkdir()
+    (elsewhere / "smollm2" / SMOLLM2.weights).write_bytes(b"GGUF")
+    assert run(["models", "verify", "--json"]) == 2
+    out, error = capsys.readouterr()
+    assert [row["name"] for row in json.loads(out)] == ["minilm"]
+    assert "tokenizer.json is missing" in error
+    assert f"wanted {SMOLLM2.sha256}" in error
+    assert run(["models", "verify", "mpnet"]) == 2  # as all of them end
 
 
 def test_the_language_model_of_the_tests_is_fetched_from_a_folder_alone(

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from answering.asked_part import NO_CHAPTERS, NO_PAGES, NO_SUCH_CHAPTER, NOT_READ
 from answering.book_qa import Ask, BookQA
+from answering.chapter_references import NO_CHAPTERS, NO_PAGES, NO_SUCH_CHAPTER, NOT_READ
 from answering.citing import CitedAnswer
 from answering.mention_questions import mentions_asked
 from indexing.book import Book, Chapter, Page
@@ -38,6 +38,7 @@ for heading, told in PARTS:
     MARKED.append(Chapter(heading, len(TEXT), len(TEXT) + len(f"{heading}\n\n{told}\n\n")))
     TEXT += f"{heading}\n\n{told}\n\n"
 FIRST, SECOND, THIRD = (one.title for one in MARKED)
+COMES, GOES = "Jory Comes\n\nJory saw Wenna. Wenna sat.\n\n", "Wenna Goes\n\nWenna left, and Jory saw her.\n"
 PAGES = tuple(Page(label, TEXT.index(word)) for label, word in (("7", "Wenna"), ("8", "Jory"), ("9", "knew")))
 
 
@@ -48,6 +49,14 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
     build_book(Book("plain", "The Kiln", TEXT, "test"), BuildSettings(words=30), store)
     again = (*MARKED[:2], Chapter(FIRST, MARKED[2].start, MARKED[2].end))
     build_book(Book("again", "The Kiln", TEXT, "test", again), BuildSettings(words=30), store)
+    listed = f"THE KILN\n\nContents: the kiln, the fair, Jory Pask\n\n{TEXT}"
+    shift = len(listed) - len(TEXT)
+    behind = tuple(Chapter(one.title, one.start + shift, one.end + shift) for one in MARKED)
+    build_book(Book("listed", "The Kiln", listed, "test", behind), BuildSettings(words=30), store)
+    opens = tuple(
+        Chapter(text.splitlines()[0], at, at + len(text)) for at, text in ((0, COMES), (len(COMES), GOES))
+    )
+    build_book(Book("opens", "The Fair", COMES + GOES, "test", opens), BuildSettings(words=30), store)
     build_book(Book("paged", "The Kiln", TEXT, "test", pages=PAGES), BuildSettings(words=30), store)
     return BookQA(store)
 
@@ -73,6 +82,18 @@ def test_mentions_are_all_counted_and_the_first_are_cited(qa: BookQA, question: 
     assert (cited.text, cited.verdict) == (str(len(places)), "answer")
     found = [(one.start, one.end) for one in (cited.evidence, *cited.candidates[0].also) if one]
     assert found == places[:10]
+
+
+def test_a_list_of_contents_mentions_nobody(qa: BookQA) -> None:
+    first = answer(qa, "When is Jory Pask first mentioned?", "listed")
+    assert (first.text, first.evidence and first.evidence.chapter) == (SECOND, SECOND)
+    count = answer(qa, "How many times is Jory Pask mentioned?", "listed")
+    assert count.text == str(TEXT.count("Jory Pask"))
+
+
+def test_the_first_word_of_a_chapter_is_of_no_chapter_before_it(qa: BookQA) -> None:
+    counts = [answer(qa, f"How many times is Wenna mentioned in chapter {n}?", "opens").text for n in (1, 2)]
+    assert counts == ["2", "2"]
 
 
 def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from indexing.merging import merge_store
 from indexing.store import IndexStore
 from retrieval import open_together
 from retrieval.hits import BookHit, Hit, Readable
+from retrieval.hybrid import DenseRetriever
 from retrieval.merged_part import MergedPart
 from retrieval.several_books import BookPart, Part
 from service import cli
@@ -86,6 +88,40 @@ def test_merged_books_are_found_as_they_are_one_by_one(store: IndexStore, name: 
             assert hit.score == pytest.approx(other.score, abs=0.05)
             assert scores.get(place, other.score) == pytest.approx(hit.score, abs=0.05)
         assert places(by_merged)[:1] == places(by_each)[:1] or name != "bm25"
+
+
+@pytest.mark.parametrize(("name", "weight"), [("bm25", 0.0), ("hybrid", 0.6), ("dense", 1.0)])
+def test_books_together_are_searched_by_bm25s_plus_idf_and_z_scores_over_them_all(
+    store: IndexStore, name: str, weight: float
+) -> None:
+    indexes = [store.open(id) for id in shelf.STORIES]
+    found = [[words(one.text(p.start, p.end)) for p in one.passages] for one in indexes]
+    number = sum(map(len, found))
+    for question in QUESTIONS[:4]:
+        by_words = []
+        for passages in found:
+            mean = sum(map(len, passages)) / len(passages)
+            for passage in passages:
+                score = 0.0
+                for word in words(question):
+                    holding = sum(word in one for of_book in found for one in of_book)
+                    times = passage.count(word)
+                    saturated = times * 2.5 / (times + 1.5 * (0.25 + 0.75 * len(passage) / mean))
+                    if times and 2 * sum(word in one for one in passages) == len(passages):
+                        saturated = 1.0  # by rank-bm25 it weighs nothing in its book, which keeps no more
+                    score += math.log(1 + (number - holding + 0.5) / (holding + 0.5)) * saturated
+                by_words.append(score)
+        near = np.concatenate([DenseRetriever(one).scores([question])[0] for one in indexes]).astype(float)
+        wanted = (1 - weight) * (np.array(by_words) - np.mean(by_words)) / np.std(by_words)
+        wanted += weight * (near - near.mean()) / near.std()
+        [hits] = open_together(name, [BookPart(Readable(one, None)) for one in indexes]).search(
+            [question], 999
+        )
+        assert [hit.score for hit in hits] == pytest.approx(sorted(wanted, reverse=True), abs=1e-4)
+        scores = dict(zip([(one.id, p.number) for one in indexes for p in one.passages], wanted, strict=True))
+        assert [scores[place] for place in places(hits)] == pytest.approx(
+            [hit.score for hit in hits], abs=1e-4
+        )
 
 
 @pytest.mark.parametrize("limit", [0, 145, 300, 10**6])

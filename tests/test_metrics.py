@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
 import random
+import sys
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
+from scipy.stats import binom  # type: ignore[import-untyped]
 
 from evaluation.metrics import meteor
+from evaluation.metrics.metric import METRICS, RETRIEVAL_METRICS, metrics_named
 from evaluation.metrics.overlap import (
     accuracy,
     bleu,
@@ -25,7 +30,9 @@ from evaluation.metrics.overlap import (
     set_f1,
     token_f1,
 )
-from evaluation.metrics.scoring import Bootstrap
+from evaluation.metrics.scoring import Bootstrap, count, score
+from evaluation.predictions import Prediction
+from evaluation.systems import first_gold
 from text.tokens import tokens
 
 ANSWERS = ["The goose counted all of the stars.", "a kettle", "He walked to the mountain, alone", "Osk", ""]
@@ -36,6 +43,27 @@ REFERENCES = [
     ["Osk", "a tinker called Osk"],
     ["nobody knows", "no one"],
 ]
+
+
+def predicted(answer: str, *references: str) -> Prediction:
+    return Prediction(
+        id="1",
+        story="tale",
+        kind=None,
+        question="Who?",
+        references=references,
+        prediction=answer,
+        confidence=0.5,
+        book="tale",
+        start=None,
+        end=None,
+        evidence_right=None,
+        passages=(),
+        gold_read=None,
+        first_gold=None,
+        reciprocal_rank=None,
+        scores={},
+    )
 
 
 def keys(text: str) -> list[str]:
@@ -103,6 +131,47 @@ def test_the_f1_of_a_set_counts_every_answer_once() -> None:
     assert set_f1("Osk\nWilm\nOsk", ["Wilm", "Osk"]) == 1
     assert set_f1("Osk", ["Wilm", "Osk"]) == pytest.approx(2 * 1 / (1 + 2))
     assert set_f1("", ["Osk"]) == set_f1("Dorrit", ["Osk"]) == 0
+    assert set_f1("Osk\n\nWilm\n", ["Wilm", "Osk"]) == 1  # an empty line is no answer
+
+
+def test_the_best_f_is_that_against_one_reference_alone() -> None:
+    # LCS with the first reference is 3 of 4 and 3 of 6, with the second 2 of 4 and 2 of 2.
+    answer, references = "goose on the moon", ("a goose flew to the moon", "the moon")
+    f = [(1 + 1.2**2) * p * r / (r + 1.2**2 * p) for p, r in ((3 / 4, 3 / 6), (2 / 4, 2 / 2))]
+    rows = METRICS["rouge_l_best_f"].count([predicted(answer, *references), predicted("no", *references)])
+    assert rows is not None
+    assert rows.tolist() == [[pytest.approx(max(f)), 1.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("places", "gold", "rank"),
+    [
+        ([(0, 5), (5, 9), (9, 12)], [(6, 7)], 2),
+        ([(9, 12), (0, 5), (5, 9)], [(4, 6)], 2),
+        ([(9, 12), (0, 5), (5, 9)], [(5, 6), (11, 20)], 1),
+        ([(0, 5), (9, 12)], [(5, 9)], 0),  # beside both, in neither
+        ([], [(5, 9)], 0),
+    ],
+)
+def test_the_rank_of_the_first_gold_passage_counts_from_one(
+    places: list[tuple[int, int]], gold: list[tuple[int, int]], rank: int
+) -> None:
+    assert first_gold(places, gold) == rank
+
+
+def test_recall_and_mrr_of_retrieval_are_those_counted_by_hand() -> None:
+    ranks, metrics = (1, 2, 0, 5, 10, 11), metrics_named(RETRIEVAL_METRICS)
+    predictions = [replace(predicted("x", "y"), first_gold=rank) for rank in ranks]
+    found = score(count(predictions, metrics), metrics, list("abcdef"), 0).values
+    assert found == pytest.approx(
+        {
+            "recall_at_1": 1 / 6,
+            "recall_at_2": 2 / 6,
+            "recall_at_5": 3 / 6,
+            "recall_at_10": 4 / 6,
+            "retrieval_mrr": (1 + 1 / 2 + 0 + 1 / 5 + 1 / 10 + 1 / 11) / 6,
+        }
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
@@ -132,6 +201,24 @@ def test_meteor_of_statistics_is_what_the_program_says_of_them() -> None:
     assert meteor.scores(meteor.exempt(rows)) == pytest.approx([0.45309866923, 1.0, 0.0])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="puts a program of this machine's in the place of Java")
+def test_of_the_two_meteors_the_papers_alone_counts_a_perfect_answer_as_one_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In Java's place, what METEOR says of an answer of one word that is its reference.
+    said = [1 if column in (0, 1, 4, 5, 20, 21, 22) else 0 for column in range(meteor.WIDTH)]
+    program = tmp_path / "java"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        f"for _ in sys.stdin:\n    print({' '.join(map(str, said))!r}, flush=True)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    metrics = metrics_named(("meteor", "meteor_paper"))
+    found = score(count([predicted("moon", "moon")], metrics), metrics, ["tale"], 0).values
+    assert found == pytest.approx({"meteor": 1.0, "meteor_paper": 1 - 0.6 * (1 / 1) ** 0.2})
+
+
 @pytest.mark.processes
 @pytest.mark.skipif(meteor.java() is None, reason="METEOR needs java on the path")
 def test_meteor_counts_in_unicode_and_takes_the_better_reference() -> None:
@@ -157,6 +244,15 @@ def test_intervals_hold_the_score_and_repeat_for_a_seed() -> None:
     _, narrower = Bootstrap([str(i) for i in range(200)], seed=5).score(rows, mean)
     assert narrower is not None
     assert narrower[1] - narrower[0] < interval[1] - interval[0]  # stories differ, so they count for less
+
+
+def test_the_interval_holds_95_percent_of_the_draws() -> None:
+    # Of 400 stories, half of them right, a draw has as many right ones as a binomial variable.
+    rows = np.array([(i % 2, 1.0) for i in range(400)])
+    stories = [f"story {i}" for i in range(400)]
+    _, interval = Bootstrap(stories, seed=0).score(rows, lambda sums: sums[..., 0] / sums[..., 1])
+    assert interval is not None
+    assert interval == pytest.approx([at / 400 for at in binom.interval(0.95, 400, 0.5)], abs=0.006)
 
 
 def test_one_story_alone_has_no_interval() -> None:

@@ -217,6 +217,10 @@ def test_to_decline_is_right_where_the_book_does_not_answer_and_no_answer_where_
     for answer, answerable in (("the whale", False), ("", True), ("The book does not say.", True)):
         assert judge(nowhere, answer, answerable).verdict == "right"
         assert judge(somewhere, answer, answerable).verdict == "declined"
+    # The guess of a system that declines is not judged.
+    assert judge(key(["whale"], wrong_if=("shark",)), "a shark", answerable=False).verdict == "declined"
+    nowhere = key([], wrong_if=("shark",), answerable=False)
+    assert judge(nowhere, "a shark", answerable=False).verdict == "right"
 
 
 def test_a_false_premise_may_be_corrected_instead() -> None:

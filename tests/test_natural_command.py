@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import shelf
 
+from answering.citing import Verdict as Shown
 from answering.configuration import Configuration
 from evaluation.benchmarks.files import DataError
 from evaluation.natural import NaturalQuestion
-from evaluation.natural.judging import Key, parse_rule
-from evaluation.natural.measuring import describe, measure
+from evaluation.natural.judging import Key, Verdict, parse_rule
+from evaluation.natural.measuring import Judged, describe, measure
 from service.cli import run
 
 BOOK = "0" * 40
@@ -57,6 +58,36 @@ def test_each_question_is_answered_from_its_book_and_judged_with_a_reason(tmp_pa
     assert told["all"] == {"questions": 3, "right": 1, "partly": 0, "wrong": 1, "declined": 1}
     assert told["not_answerable"]["questions"] == 1
     assert told["under_answer"]["right"] == 1
+
+
+def test_what_is_not_given_as_an_answer_is_judged_as_declined(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "tmp" / f"{BOOK}.content").write_text(shelf.LANTERN, "utf-8")
+    configuration = Configuration(tmp_path / "store", tmp_path, answerable=1.0)
+    judged = measure(
+        QUESTIONS[:2], tmp_path, configuration, "bm25", "overlap", 2, lambda what, done, total: None
+    )
+    assert [(one.shown, one.verdict) for one in judged] == [("none", "declined"), ("none", "right")]
+    assert judged[0].answer  # the guess is kept
+
+
+def test_judgements_are_counted_apart_by_what_the_book_answers_and_by_what_is_shown() -> None:
+    def one(shown: Shown, verdict: Verdict, answerable: bool = True) -> Judged:
+        return Judged("1", "Tale", "who", answerable, "Who?", "Osk", 0.5, shown, None, verdict, "rule")
+
+    found = describe(
+        [
+            one("answer", "right"),
+            one("answer", "wrong", answerable=False),
+            one("maybe", "partly"),
+            one("none", "declined"),
+            one("none", "right", answerable=False),
+        ]
+    )
+    assert found["all"] == {"questions": 5, "right": 2, "partly": 1, "wrong": 1, "declined": 1}
+    assert found["answerable"] == {"questions": 3, "right": 1, "partly": 1, "wrong": 0, "declined": 1}
+    assert found["not_answerable"] == {"questions": 2, "right": 1, "partly": 0, "wrong": 1, "declined": 0}
+    assert found["under_answer"] == {"questions": 2, "right": 1, "partly": 0, "wrong": 1, "declined": 0}
 
 
 def test_a_book_that_is_missing_is_named(tmp_path: Path) -> None:

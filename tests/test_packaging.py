@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,14 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PACKAGES: list[str] = PROJECT["tool"]["setuptools"]["packages"]
+ROOMS = [ROOT / room / "weights" for room in ("encoders", "readers")]
+# Selectors are no tensors, and are fitted all the same.
+WEIGHTS = sorted(
+    path for room in ROOMS for kind in ("safetensors", "json") for path in room.rglob(f"*.{kind}")
+)
+ON_A_CARD = {
+    *("Data", "Licence", "Seed", "Command", "Time", "Processor", "Scores on held-out questions", "Size"),
+}
 NOT_INSTALLED = {"tests", "benchmarks", "deploy", "docs"}
 PINS = dict(
     line.split(";")[0].strip().lower().replace("_", "-").split("==")
@@ -53,3 +62,18 @@ def test_every_dependency_is_pinned() -> None:
     wanted = [*PROJECT["project"]["dependencies"], *(one for extra in pinned for one in extra)]
     names = {canonicalize_name(Requirement(one).name) for one in wanted}
     assert names <= PINS.keys()
+
+
+@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_all_that_was_learnt_comes_with_a_card_that_says_how(weights: Path) -> None:
+    card = weights.with_suffix(".md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^- \*\*([^*]+)\*\*", card, re.MULTILINE)) >= ON_A_CARD
+    assert "  - none" not in card
+    assert f"{weights.stat().st_size:,} bytes" in card
+
+
+def test_the_weights_are_small_enough_to_come_with_the_code() -> None:
+    sizes = {path: path.stat().st_size for path in WEIGHTS}
+    assert len(sizes) > 20
+    assert sum(sizes.values()) <= 52e6
+    assert 0 < sum(size for path, size in sizes.items() if path.parent.name == "large") <= 14e6

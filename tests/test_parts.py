@@ -140,7 +140,9 @@ def test_what_is_held_out_is_so_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert printed == {f"{sorted(held_out(list(map(str, range(50))), 0.2))}\n"}
+    drawn = ["11", "2", "24", "27", "30", "34", "38", "39", "41", "49"]  # as ever: models were trained so
+    assert sorted(held_out(list(map(str, range(50))), 0.2)) == drawn
+    assert printed == {f"{drawn}\n"}
 
 
 @pytest.mark.parametrize(

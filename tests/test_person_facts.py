@@ -32,6 +32,13 @@ SCENES = (
     "Below the lock Tarn Hale sang of his wife, and Bram Osk heard him. “My wife,” said Tarn, “is at "
     "the fair.” Bram said that he knew. At night Tarn slept, and he dreamt of a doctor. There was Tarn, "
     "and he snored. ",
+    "Wenda Crake sang, and she laughed. At noon Wenda Crake swam, for she was quick. Jory Crake rowed, and "
+    "he sang. Wenda's father, Jory Crake, lost his hat, and Wenda Crake found it, for she was quick. In the "
+    "evening Jory Crake slept, and he dreamt. Jory Crake's wife, Wenda, was late, and she knew. ",
+    "Wenda Crake sat down, and she sang. Wenda's father, Jory, sat down, and he slept. Wenda's husband, Jory "
+    "Crake, slept until he was cold. Jory's daughter Wenda said that she knew. Then Wenda Crake left, for "
+    "she was late. Wenda Crake came back, for she was cold. Nobody saw Wenda Crake, and she slept. At dawn "
+    "Wenda Crake rose, and she ate. Wenda's father, Jory Crake, said that he was not. ",
 )
 STORY = long_story(SCENES)
 
@@ -72,7 +79,9 @@ def test_what_is_borne_out_is_said_of_a_novel_without_a_reader(
     "property",
     [
         "spouse of Tarn Hale",  # Bram is named beside "his wife", and is another's husband
+        "spouse of Wenda Crake",  # Jory is called her father oftener than her husband
         "parents of Edmund Pell",  # whose child is not his parent
+        "parents of Bram Osk",  # Edmund is named beside the word, and nowhere is Bram his son
         "occupation of Tarn Hale",  # a doctor and a judge are named beside him, and he is neither
     ],
 )

@@ -16,9 +16,9 @@ from indexing.book import Book
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
-from text.asked_names import names_in, respelled, unmentioned
 from text.plain_questions import plain_question
 from text.question_kinds import Kind, question_kind
+from text.question_names import names_in, respelled, unmentioned
 
 TITLE = "The Salt Road of Ines; or, The Toll"
 PLAIN = "Who rang the bell?"
@@ -37,6 +37,7 @@ POLITE = [
     "Any idea who rang the bell?",
     "do you have any idea who rang the bell?",
     "Great, thanks! And who rang the bell?",
+    "Just wondering who rang the bell?",
     "I see. But just a quick question: who rang the bell?",
     "Explain to me who rang the bell?",
     "So, in this novel, who rang the bell?",
@@ -96,6 +97,11 @@ def test_a_title_that_may_be_somebody_is_the_book_only_where_it_is_said_to_be() 
     assert plain_question("What does she see in Emma?", "Emma") == "What does she see in Emma?"
     assert plain_question("Who is rich in 'Emma'?", "Emma") == "Who is rich in the book?"
     assert plain_question("In Emma, who is rich?", "Emma") == "Who is rich?"
+    assert plain_question("what happens in emma?", "Emma") == "What happens in the book?"
+    assert (
+        plain_question("What are the main events in Emma?", "Emma") == "What are the main events in the book?"
+    )
+    assert plain_question("What happens in Emma's garden?", "Emma") == "What happens in Emma's garden?"
 
 
 SPELLED = (

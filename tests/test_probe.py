@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evaluation.benchmarks.files import DataError
 from evaluation.probing.fresh_questions import fingerprint, fresh
 from evaluation.probing.skills import wilson
-from evaluation.probing.told_books import PASSAGE_WORDS, passages, plain_books, scattered_books
+from evaluation.probing.story_books import PASSAGE_WORDS, passages, plain_books, scattered_books
 from evaluation.sample import sample_story
 from indexing.book import Book
 from indexing.passages import split

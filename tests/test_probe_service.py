@@ -18,7 +18,7 @@ from test_cli import PATIENCE_S, ROOT, STORYQA
 
 from evaluation.probing.asking import LENT, ask_service
 from evaluation.probing.fresh_questions import fresh
-from evaluation.probing.told_books import plain_books
+from evaluation.probing.story_books import plain_books
 from service.app import create_app
 from service.cli import run
 from service.lent_books import BookLender

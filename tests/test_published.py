@@ -14,6 +14,7 @@ from evaluation.published.figures import (
     reproducible,
     rows_beside,
 )
+from evaluation.row_scores import mean_of_kinds
 from readers import READERS, kind_of
 from retrieval import RETRIEVERS
 from text.registry import check_name
@@ -62,6 +63,25 @@ def test_every_system_of_ours_that_a_row_names_exists(name: str, table: Table) -
             check_name("reader", kind_of(row.ours.reader), READERS)
         if row.ours.retriever is not None:
             check_name("retriever", row.ours.retriever, RETRIEVERS)
+
+
+def test_the_mean_over_tasks_is_the_one_that_the_paper_prints() -> None:
+    babi = published("babi")
+    assert babi is not None
+    [table] = [table for table in babi.tables if table.mean]
+    rows = {row.system: row.figures["test"] for row in table.rows}
+    means = {
+        system: (mean_of_kinds(printed, table)["mean"], printed["mean"])
+        for system, printed in rows.items()
+        if "mean" in printed
+    }
+    # No mean of fewer than twenty tasks beside one of twenty.
+    assert mean_of_kinds({kind: rows["MemNN"][kind] for kind in table.columns[1:]}, table) == {}
+    found, printed_mean = means.pop("MemNN")
+    assert found == pytest.approx(70, abs=0.5)  # as the file's note says
+    assert printed_mean == 75
+    assert len(means) > 5
+    assert all(found == pytest.approx(printed_mean, abs=0.5) for found, printed_mean in means.values())
 
 
 def test_the_narrativeqa_paper_has_its_tables_5_and_6() -> None:

@@ -85,6 +85,9 @@ def test_what_stands_around_a_quotation_is_searched_alone(qa: BookQA) -> None:
     cited = answer(qa, 'What is wanted after somebody asks "What shall we do with the clay?"')
     assert cited.passages
     assert all(one.start < len("\n\n".join(PARAGRAPHS)) + 400 for one in cited.passages)
+    for said in (PARAGRAPHS[1], PARAGRAPHS[3]):  # before it and behind it
+        middle = TEXT.index(said) + len(said) // 2
+        assert any(one.start <= middle < one.end for one in cited.passages)
 
 
 @pytest.mark.parametrize(

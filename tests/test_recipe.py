@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import tiny_models
 from encoders.adapters import file_hash
 from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.bi_encoder import load_encoder
+from encoders.sizes import weights_folder
 from readers import open_reader
 from readers.reading import Reading
 from service.cli import run
@@ -91,6 +94,35 @@ def test_a_finished_run_is_gathered_from_wherever_it_lies_by_now(
     assert "feelings.weights is missing; delete" in capsys.readouterr().err
 
 
+def test_time_is_looked_at_between_steps_too_and_none_is_begun_when_it_is_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = folktales.write_many_tales(tmp_path / "data", "train", stories=12, felt=True)
+    out = tmp_path / "out"
+    left = {"ranges", "feelings", "selector"}
+    for step in STEPS:
+        (out / step.name).mkdir(parents=True)
+        if step.name not in left:
+            (out / step.name / DONE).write_text(json.dumps({"weights": []}), "utf-8")
+    shipped = [weights_folder(f"{room}.weights", None) for room in ("encoders", "readers")]
+    weights = [shipped[0] / "span.safetensors", shipped[1] / "generate.safetensors"]
+    for path in weights:
+        shutil.copyfile(path, out / "generator" / path.name)
+    report = {"weights": [path.name for path in weights]}
+    (out / "generator" / DONE).write_text(json.dumps(report), "utf-8")
+    arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--json", "--minutes", "0"]
+    paused: list[str | None] = []
+    while not paused or paused[-1] is not None:
+        before = {name for name in left if (out / name / DONE).is_file()}
+        assert run([*arguments, "--resume"]) == 0
+        paused.append(json.loads(capsys.readouterr().out)["paused_in"])
+        after = {name for name in left if (out / name / DONE).is_file()}
+        assert len(after) <= len(before) + 1
+    # The selector's time ends within it, too, when what it searches is indexed.
+    assert paused == ["feelings", "selector", "selector", None]
+    assert (out / "judge.md").is_file()
+
+
 @pytest.mark.usefixtures("writer")
 def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -133,6 +165,13 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     assert answer.text
     assert both.version is not None
     assert file_hash(out / "writer" / "write.safetensors")[:12] in both.version
+    # All that the help names is there.
+    named = re.findall(r"([\w-]+):DIR(/[\w-]+)?(?=, )", OBJECTIVES["recipe"].used_as)
+    assert {(reader, folder) for reader, folder in named} >= {("auto", ""), ("auto", "/large-reader")}
+    for reader, folder in named:
+        open_reader(f"{reader}:{out}{folder}")
+    for folder in re.findall(r"DIR/(retriever[\w-]*)", OBJECTIVES["recipe"].used_as):
+        load_encoder(str(out / folder))
     # Nothing is trained a second time.
     before = (out / "generator" / "generate.safetensors").stat().st_mtime_ns
     assert run([*arguments, "--resume"]) == 0

@@ -12,13 +12,14 @@ import torch
 from novels import novel, questions
 
 from encoders.device import pick_device, pick_dtype
+from encoders.sizes import LARGE
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from retrieval import DEFAULT_RETRIEVER, LARGE_RERANK, RETRIEVERS, open_retriever, retriever_class
 from retrieval.hits import Hit, best_hits
-from retrieval.hybrid import HybridRetriever, z_scores
+from retrieval.hybrid import DenseRetriever, HybridRetriever, dense_weight, z_scores
 from retrieval.lda import TopicModel, symmetric_divergence
 from retrieval.span_overlap import SPAN_TOKENS
 from text.registry import UnknownName
@@ -187,6 +188,27 @@ def test_hybrid_with_all_the_weight_on_one_side_ranks_as_that_one(
     fused = HybridRetriever(index, weight).search(ASKED, 30)
     single = open_retriever(alone, index).search(ASKED, 30)
     assert [numbers(hits) for hits in fused] == [numbers(hits) for hits in single]
+
+
+@pytest.mark.parametrize("weight", [None, 0.3])
+@pytest.mark.parametrize("passages", [8, None])
+def test_hybrid_adds_z_scores_of_what_may_be_read_by_their_weights(
+    index: BookIndex, weight: float | None, passages: int | None
+) -> None:
+    before = None if passages is None else index.passages[passages - 1].end
+    of_words = [index.sparse.bm25(question)[:passages] for question in ASKED[:4]]
+    of_meaning = DenseRetriever(index).scores(ASKED[:4])[:, :passages].astype(float)
+    share = 0.6 if weight is None else weight
+    found = HybridRetriever(index, weight).search(ASKED[:4], 1000, before)
+    for hits, by_words, by_meaning in zip(found, of_words, of_meaning, strict=True):
+        wanted = (1 - share) * (by_words - by_words.mean()) / by_words.std()
+        wanted += share * (by_meaning - by_meaning.mean()) / by_meaning.std()
+        assert [hit.score for hit in hits] == pytest.approx(sorted(wanted, reverse=True), abs=1e-4)
+        assert [wanted[number] for number in numbers(hits)] == pytest.approx([hit.score for hit in hits])
+
+
+def test_meaning_counts_for_more_beside_the_large_encoder() -> None:
+    assert (dense_weight(LARGE), dense_weight("any other")) == (0.7, 0.6)
 
 
 def test_z_scores_have_mean_0_and_deviation_1_unless_all_are_the_same() -> None:

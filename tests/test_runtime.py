@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from encoders import bi_encoder, cross_encoder
 from encoders.backbone import load_backbone, load_tokenizer
 from encoders.cross_encoder import EncodedWindow
-from encoders.device import may_have_gpu, processor_flags, threads, use_threads
+from encoders.device import computing_on, may_have_gpu, processor, processor_flags, threads, use_threads
 from encoders.errors import ModelError
 from encoders.runtime import OPENVINO, TORCH, VARIABLE, Runtime, pick_runtime
 from encoders.transformer import Transformer
@@ -158,6 +158,16 @@ def test_models_compute_in_as_many_threads_as_they_are_told(monkeypatch: pytest.
         assert (threads(), torch.get_num_threads(), os.environ["OMP_NUM_THREADS"]) == (2, 2, "2")
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_time_is_told_with_the_threads_and_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("encoders.device._own_threads", None)
+    cpu = torch.device("cpu")
+    assert processor(cpu)
+    for count, beginning in (("1", "1 thread of "), ("3", "3 threads of ")):
+        monkeypatch.setenv("OMP_NUM_THREADS", count)
+        assert computing_on(cpu).startswith(f"{beginning}{processor(cpu)} (")
+    assert ("AMX" in computing_on(cpu)) is ("amx_bf16" in processor_flags())
 
 
 def test_where_torch_has_a_card_it_could_have_been_told_without_torch() -> None:

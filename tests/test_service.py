@@ -161,7 +161,7 @@ def test_an_unknown_book_is_a_problem_with_near_names(client: httpx.Client) -> N
 def test_ids_that_no_book_can_have_are_unknown(client: httpx.Client, book_id: str) -> None:
     body = json.dumps(ASKED[0] | {"book_id": book_id})
     response = client.post("/answer", content=body, headers={"content-type": "application/json"})
-    assert problem(response, response.status_code)["status"] in (404, 422)
+    problem(response, 422 if book_id == "\ud800" else 404)  # half a pair is no text
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_what_cannot_search_several_books_says_what_can(http: httpx.Client, stor
     asked = {"book_id": "*", "question": "Who?", "retriever": "tfidf"}
     content = problem(http.post("/search", json=asked), 422)
     assert content["choices"] == ["bm25", "dense", "hybrid", "rerank", "rerank-large"]
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownName, match=r"'lda'.* bm25, dense, hybrid, rerank"):
         BookQA(store).check(Ask("*", "Who?", retriever="lda"))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from benchmarks import load
 from benchmarks.comparisons import HAYSTACK, OURS, PLAIN, TXTAI, Comparison
 from benchmarks.report import replace_between, tables
 from benchmarks.timing import Timing
@@ -59,6 +61,26 @@ def results() -> dict[str, Any]:
         "by_length": [{"size": 4000, "work": "ask", "contenders": {OURS: {"median_ms": 250.0}}}],
         "by_books": [{"size": 10, "work": "ask", "contenders": {OURS: {"median_ms": 25.0}}}],
     }
+
+
+def test_a_timing_is_summed_up_by_its_median_and_its_quartiles() -> None:
+    seconds = np.random.default_rng(1).exponential(size=41)
+    low, median, high = 1000 * np.percentile(seconds, [25, 50, 75])
+    expected = {"median_ms": median, "low_ms": low, "high_ms": high, "calls": 41}
+    assert Timing(tuple(seconds)).summary() == pytest.approx(expected)
+
+
+def test_late_answers_count_for_the_latencies_and_not_for_the_rate() -> None:
+    draw = np.random.default_rng(2)
+    due, took = draw.uniform(0, 10, size=300), draw.exponential(size=300)
+    answered = [load.Outcome(*times, 200) for times in zip(due, took, strict=True)]
+    refused = [load.Outcome(at, 99.0, status) for at, status in ((1.0, 503), (2.0, 503), (3.0, 0))]
+    found = load.summary([*refused, *answered], 10.0)
+    assert (found.offered_per_s, found.statuses) == (30.3, {0: 1, 200: 300, 503: 2})
+    assert found.answered_per_s == pytest.approx(np.count_nonzero(due + took <= 10) / 10, abs=0.005)
+    latencies = (found.p50_s, found.p95_s, found.p99_s)
+    assert latencies == pytest.approx(np.percentile(took, [50, 95, 99]), abs=0.0005)
+    assert load.summary(refused, 10.0).p99_s == 0
 
 
 def test_every_contender_has_its_row_and_every_fact_its_sentence() -> None:

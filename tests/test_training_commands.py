@@ -158,6 +158,16 @@ def test_an_option_that_an_objective_has_not_or_a_value_out_of_bounds_is_refused
     assert f"storyqa train {arguments[0]} --help" in error
 
 
+def test_what_nothing_can_be_learnt_from_is_no_option() -> None:
+    assert "teacher" in options_of("span")
+    assert "teacher" not in options_of("generate")
+
+
+def test_the_help_of_data_names_all_that_the_recipe_reads() -> None:
+    described = options_of("recipe")["data"].help
+    assert all(name in described for name in ("FairytaleQA", "SQuAD", "NarrativeQA", "MCTest", "novels"))
+
+
 def test_a_decoder_is_not_trained_into_the_folder_of_its_encoder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

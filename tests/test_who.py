@@ -69,6 +69,20 @@ def test_the_sentence_that_introduces_somebody_is_told_with_its_place(index: Boo
     assert (found.name, found.count, sentence.passage) == ("Aldith Sarn", 3, 0)
 
 
+def test_the_first_sentence_that_names_somebody_goes_before_and_one_that_calls_them_behind(
+    tmp_path: Path, cache: Path
+) -> None:
+    first = "Odo Pell came in from the rain."
+    text = (
+        f"{first} He was late.\n\nOn Monday Odo Pell swept the mill floor. The river rose.\n\nOn Friday "
+        "Odo Pell went up the hill to see the fair.\n\nThe miller of Vell stood at the door. “Where is the "
+        "salt?” asked Odo Pell.\n\nThe miller laughed. “Come in, Odo Pell, miller of Vell!” said Wenna.\n"
+    )
+    for end in (text.index("The miller of"), len(text)):  # without those that call him, and with them
+        [sentence] = told(index_of(text[:end], tmp_path / str(end)), cache, "Odo Pell", k=1).sentences
+        assert sentence.text == first
+
+
 def test_sentences_are_told_in_story_order(index: BookIndex, cache: Path) -> None:
     starts = [one.start for one in told(index, cache, "Peter Brown", k=10).sentences]
     assert len(starts) == 4  # one names nobody
@@ -99,7 +113,7 @@ def test_an_unknown_name_is_no_guess_but_names_who_is_near(
 
 @pytest.mark.parametrize("asked", ["", "   ", "the", "?!", "🜁", "a" * 200, "(", "\ud800"])
 def test_what_is_no_name_is_unknown(index: BookIndex, cache: Path, asked: str) -> None:
-    with pytest.raises(UnknownCharacter):
+    with pytest.raises(UnknownCharacter, match="nobody is called"):
         told(index, cache, asked)
 
 

@@ -16,7 +16,7 @@ from tiny_properties import OFFICIAL, instances, write_lines, write_set
 
 from evaluation.benchmarks.files import DataError
 from evaluation.wikireading.instances import Instance, parse_instance, read_instances
-from evaluation.wikireading.statistics import bounds, count_training, describe, entropy
+from evaluation.wikireading.statistics import PropertyStatistics, bounds, count_training, describe, entropy
 
 OURS = {"key": "d", "document": "Marn of Tarn", "property": "residence", "answers": ["Tarn"]}
 
@@ -138,6 +138,11 @@ def test_properties_are_categorical_relational_or_dates(tmp_path: Path) -> None:
     residence = training.properties["residence"]
     assert (residence.instances, residence.answers) == (20, 5)  # each value of the five that have two counts
     assert residence.entropy == pytest.approx(1)
+
+
+def test_a_property_is_categorical_below_an_entropy_of_7_tenths() -> None:
+    kinds = [PropertyStatistics(100, 9, entropy, dates=False).kind for entropy in (0.69, 0.7)]
+    assert kinds == ["categorical", "relational"]  # Hewlett et al. 2016, section 2.2
 
 
 def test_bounds_are_the_best_f1_of_one_value() -> None:

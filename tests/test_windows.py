@@ -53,7 +53,10 @@ def test_a_question_that_ends_in_a_mark_is_read_as_it_stands(asked: str) -> None
     assert window.ids[1 : window.first - 1] == tokenizer.encode(asked, add_special_tokens=False).ids
 
 
-def test_a_question_that_would_leave_no_room_is_cut() -> None:
-    [windows] = Windower(load_tokenizer(), 48, 8)([(WORDS * 9, (WORDS * 9,))])
+@pytest.mark.parametrize("asked", [WORDS * 9, f"{QUESTION} {WORDS}"])
+def test_a_question_that_would_leave_no_room_is_cut(asked: str) -> None:
+    [windows] = Windower(load_tokenizer(), 48, 8)([(asked, (WORDS * 9,))])
     assert all(len(window.ids) <= 48 and len(window.offsets) > 8 for window in windows)
+    half = load_tokenizer().encode(asked, add_special_tokens=False).ids[: (48 - 8) // 2]
+    assert all(window.ids[1 : window.first - 1] == half for window in windows)
     assert windows[-1].offsets[-1][1] == len((WORDS * 9).rstrip())

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from text.asked_names import names_in
 from text.honorifics import TITLES
 from text.name_signs import HE, POSSESSIVE, SHE
+from text.polar_questions import AUXILIARIES
 from text.question_kinds import (
-    AUXILIARIES,
     OPENERS,
     PREPOSITIONS,
     Kind,
@@ -19,6 +18,7 @@ from text.question_kinds import (
     opens_question,
     question_kind,
 )
+from text.question_names import names_in
 from text.tokens import Token, tokens
 from text.words import words
 

@@ -27,11 +27,13 @@ _FRAMES = (
     r"(?:i|we)(?:['’]d|\s+would)\s+(?:like|love)\s+to\s+(?:know|ask)",
     r"(?:i|we)\s+(?:want(?:ed)?|need|have)\s+to\s+(?:know|ask)",
     r"(?:i|we)\s+wonder(?:ed)?",
-    r"(?:i\s+am|i['’]m|i\s+was|we\s+are|we['’]re|we\s+were)\s+(?:just\s+)?(?:wondering|curious)",
+    r"(?:(?:i\s+am|i['’]m|i\s+was|we\s+are|we['’]re|we\s+were)\s+)?(?:just\s+)?(?:wondering|curious)",
     r"(?:i|we)\s+(?:do\s+not|don['’]?t|can\s?not|can['’]?t)\s+(?:know|remember|recall|understand)",
     r"(?:i|we)\s+(?:forgot|forget|have\s+forgotten)",
     rf"(?:(?:(?:do|have|does|has)\s+)?{_SOMEBODY}\s+(?:have\s+|has\s+|got\s+)?)?any\s+(?:idea|clue)",
 )
+_BEHIND_FRAME = r"(?:\s*[,:.!?;…-]+\s*|\s+)"
+_WHETHER = re.compile(rf"\s*(?:(?:{'|'.join(_FRAMES)}){_BEHIND_FRAME})+(?:if|whether)\b", re.I)
 _OF_BOOK = rf"(?:in|from|according\s+to|throughout)\s+{THE_BOOK}"
 _THANKS = re.compile(
     r"(?<=[?.!,;])\s*(?:please|pls|thanks|thank\s+you|thx|cheers)"
@@ -84,9 +86,7 @@ def _opening(name: str) -> re.Pattern[str]:
     if name:
         by = r"(?:\s+by\s+[^,?]{2,40}(?=,))?"
         frames.append(rf"(?:in|from|according\s+to|throughout)\s+(?:(?:the|this)\s+{WORK}\s+)?{name}{by}")
-    return re.compile(
-        rf"\s*(?:(?:{'|'.join(frames)})(?:\s*[,:.!;?…-]+\s*|\s+)(?:(?:and|but)\s+)?)+(?={_ASKS})", re.I
-    )
+    return re.compile(rf"\s*(?:(?:{'|'.join(frames)}){_BEHIND_FRAME}(?:(?:and|but)\s+)?)+(?={_ASKS})", re.I)
 
 
 @lru_cache(256)
@@ -105,6 +105,11 @@ def _words_pattern(title: str) -> str:
     return _APART.join(map(re.escape, [first, *rest]))
 
 
+def asks_whether(question: str) -> bool:
+    """Whether it asks politely if something is so: "I wonder if Wenna comes back"."""
+    return _WHETHER.match(question) is not None
+
+
 def _of_the_book(question: str, name: str) -> str:
     """The question with "the book" for its title where that can be nothing else."""
     for before, behind in (
@@ -112,6 +117,8 @@ def _of_the_book(question: str, name: str) -> str:
         (r"\bwhat(?:['’]?s|\s+is|\s+was)\s+", r"(?=\s+about\b)"),
         (r"\bwho\s+(?:wrote|authored)\s+", r"(?=[\s?.!]*\Z)"),
         (r"\b(?:when|year)\s+was\s+", r"(?=\s+(?:first\s+)?published\b)"),
+        (r"\bwhat\s+happen(?:s|ed)\s+in\s+", r"(?=[\s?.!]*\Z)"),
+        (r"\b(?:main|major|key|central|important)\s+events\s+(?:of|in)\s+", ""),
         (r"\bhow\s+(?:does|did)\s+", r"(?=\s+(?:all\s+)?(?:end|finish|begin|start)\b)"),
     ):
         question = re.sub(rf"(?P<before>{before}){name}{behind}", r"\g<before>the book", question, flags=re.I)

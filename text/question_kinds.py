@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from text.book_words import THE_BOOK
 from text.plain_questions import plain_question
+from text.polar_questions import AUXILIARIES, is_polar, offers_yes_or_no
+from text.summary_requests import asks_summary
 from text.tokens import Token, tokens
 
 
@@ -40,18 +42,13 @@ _OF_WORD = {
     "which": Kind.WHAT,
 }
 _AMOUNTS = frozenset({"many", "much", "old", "long", "far", "often", "tall", "big", "large", "high", "deep"})
-AUXILIARIES = frozenset(
-    {"am", "is", "are", "was", "were", "do", "does", "did", "has", "have", "had"}
-    | {"can", "could", "will", "would", "shall", "should", "may", "might", "must"}
-)
 _PERSON_NOUNS = frozenset({"name", "person", "man", "woman", "boy", "girl", "character"})
-_SUMMARIES = re.compile(
-    rf"\b(?:summar(?:y|ies|i[sz]e)|sum up|plot|recap|"
-    rf"what happens? (?:in|at) (?:{THE_BOOK}|(?:the|this) (?:chapter|end))|"
-    r"what happen(?:s|ed) in (?:chapter \w+|(?:the|this) (?:\w+ )?chapter)|"
-    rf"what(?:['’]?s| is| was) (?:it|{THE_BOOK}|(?:the|this) chapter) about|"
-    r"what(?:['’]?s| is| was) (?:chapter \w+|the (?:\w+ )?chapter) about|"
-    rf"how (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish))\b",
+# They have the form of yes/no questions, and ask for a name or a thing.
+_POLITE_REQUEST = re.compile(
+    r"\W*(?:(?:can|could|would|will)\s+(?:you\s+(?:please\s+|kindly\s+)?(?:give|identify|find)|"
+    r"(?:you|anyone|anybody|someone|somebody)\s+(?:please\s+|kindly\s+)?(?:name|list|quote))|"
+    r"(?:do|does|would)\s+(?:you|anyone|anybody|someone|somebody)\s+(?:happen\s+to\s+)?(?:know|remember|recall)\s+"
+    r"(?:the|his|her|its|their|any)\s+(?:[\w'’]+\s+){0,4}(?:names?|year|date|place|reason|title))\b",
     re.I,
 )
 _MEANINGS = re.compile(
@@ -94,23 +91,25 @@ def bare_question(question: str) -> str:
 def question_kind(question: str) -> Kind:
     """The kind of a question, by its first word that tells one; what it is put politely with tells none."""
     question = plain_question(question)
-    if _SUMMARIES.search(question):
+    keys = [token.key for token in tokens(question)]
+    while keys and keys[0] in OPENERS:
+        del keys[0]
+    # "In which year ...", "When they met, who ...": the word that asks need not be the first.
+    asking = [
+        at for at, key in enumerate(keys) if key in _OF_WORD and (at == 0 or not _is_relative(keys, at))
+    ]
+    if asks_summary(question, has_question_word=bool(asking)):
         return Kind.SUMMARISE
     if _DESCRIPTIONS.fullmatch(question.strip(" ?!.")):
         return Kind.DESCRIBE
     if _MEANINGS.fullmatch(question.strip(" ?!.")):
         return Kind.MEANING
-    keys = [token.key for token in tokens(question)]
-    while keys and keys[0] in OPENERS:
-        del keys[0]
     if keys and keys[0] in AUXILIARIES:
-        return Kind.OTHER if "or" in keys else Kind.YES_NO
-    # "In which year ...", "When they met, who ...": the word that asks need not be the first.
-    asking = [
-        at for at, key in enumerate(keys) if key in _OF_WORD and (at == 0 or not _is_relative(keys, at))
-    ]
+        if _POLITE_REQUEST.match(question):
+            return Kind.OTHER
+        return Kind.OTHER if "or" in keys and not offers_yes_or_no(question) else Kind.YES_NO
     if not asking:
-        return Kind.OTHER
+        return Kind.YES_NO if is_polar(question) else Kind.OTHER
     after_clause = [at for at in asking if at and keys[at - 1] == ","]
     at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
     return _refined(_OF_WORD[keys[at]], keys[at + 1 :])

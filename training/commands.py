@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -25,7 +25,10 @@ app = typer.Typer(
 
 Data = Annotated[
     list[Path],
-    typer.Option(help="A folder with FairytaleQA, SQuAD v1.1 or NarrativeQA; give it once for each."),
+    typer.Option(
+        help="A folder with FairytaleQA, SQuAD v1.1, NarrativeQA, MCTest or the novels of evaluate novels; "
+        "give it once for each."
+    ),
 ]
 OfficialData = Annotated[
     list[Path],
@@ -57,7 +60,7 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     train: Callable[..., Outcome] = import_object(spec.where)
     settings_class: type[Any] | None = import_object(spec.settings) if spec.settings else None
     settings_options = list(_settings_options(settings_class)) if settings_class else []
-    own_options = list(_own_options(train))
+    own_options = list(_own_options(train, spec.without))
 
     def command(
         context: typer.Context,
@@ -107,10 +110,10 @@ def _settings_options(settings_class: type[Any]) -> Iterator[inspect.Parameter]:
             yield _option(field.name, hints[field.name], default)
 
 
-def _own_options(train: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def _own_options(train: Callable[..., Any], without: Collection[str]) -> Iterator[inspect.Parameter]:
     """The keyword-only parameters: what is no setting, such as the folder of the weights to begin with."""
     for parameter in inspect.signature(train, eval_str=True).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY:
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in without:
             yield parameter
 
 

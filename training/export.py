@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from encoders.adapters import DOWN, ENCODER, UP, Weights, file_hash, load_weights, packed
 from encoders.backbone import Backbone, base_tensors
 from encoders.cross_encoder import WEIGHTS as ENCODER_WEIGHTS
+from encoders.device import computing_on, pick_device
 from encoders.errors import ModelError
 from readers.default.decoder_weights import WEIGHTS as DECODER_WEIGHTS
 from training.corpora.loading import SOURCES
@@ -46,7 +47,10 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a card says of how weights came to be; ``settings`` are those of the run or runs."""
+    """What a card says of how weights came to be; ``settings`` are those of the run or runs.
+
+    ``processor`` is what the ``time`` is of.
+    """
 
     data: Mapping[str, tuple[int, int]]
     seed: object
@@ -54,13 +58,16 @@ class Provenance:
     settings: str
     time: str
     scores: Mapping[str, float]
+    processor: str = field(default_factory=lambda: computing_on(pick_device()))
 
     @classmethod
     def of(cls, trainer: Trainer[Any], command: str) -> Provenance:
         """That of a run as it is now."""
         task = trainer.task
-        time = f"{trainer.seconds / 60:.0f} minutes on {task.device.type}"
-        return cls(task.data, task.settings["seed"], command, json.dumps(task.settings), time, trainer.scores)
+        time = f"{trainer.seconds / 60:.0f} minutes"
+        settings = json.dumps(task.settings)
+        on = computing_on(task.device)
+        return cls(task.data, task.settings["seed"], command, settings, time, trainer.scores, on)
 
     def data_lines(self) -> str:
         """One line of Markdown per kind of document."""
@@ -79,6 +86,7 @@ class Provenance:
 - **Command**: `{self.command}`
 - **Settings**: `{self.settings}`
 - **Time**: {self.time}
+- **Processor**: {self.processor}
 - **Scores on held-out questions**:
 {self.score_lines()}
 - **Size**: {weights.stat().st_size:,} bytes"""
@@ -133,8 +141,8 @@ def write_card(weights: Path, backbone: Backbone, what: str, made: Provenance) -
 {what}
 Parameters that are not in the file are those of the backbone `{backbone.name}` (SHA-256 `{backbone.sha256}`).
 
-- **Data**, of which the settings say how much was seen, without the stories held out for choosing (a tenth
-  of FairytaleQA's, a fifth of NarrativeQA's, a sixth of the novels):
+- **Data**, of which the settings say how much was seen, without the stories held out for choosing (a
+  twentieth of FairytaleQA's, a fifth of NarrativeQA's, a sixth of the novels):
 {made.data_lines()}
 - **Trained on half A of NarrativeQA valid** (document ids that begin with 0 to 7) where it is listed
   above: scores on that half are not clean. Nothing named val, dev or test was used, nor half B.
@@ -152,7 +160,7 @@ def write_states_card(weights: Path, what: str, made: Provenance) -> None:
 
 {what}
 
-- **Data**, without the stories held out for choosing (a tenth of FairytaleQA's):
+- **Data**, without the stories held out for choosing (a twentieth of FairytaleQA's):
 {made.data_lines()}
 - **Licence**: Apache-2.0
 {made.closing_lines(weights)}
@@ -169,7 +177,7 @@ def write_neural_card(weights: Path, what: str, trained_on: str, chosen: str, ma
 {what}
 
 - **Trained on** {trained_on}. Nothing named val, valid, dev or test was used.
-- **Data**, without the stories held out (a tenth of FairytaleQA's, a twentieth of NarrativeQA's):
+- **Data**, without the stories held out (a twentieth of FairytaleQA's and of NarrativeQA's):
 {made.data_lines()}
 - **Chosen** by {chosen}
 - **Licence**: Apache-2.0

@@ -17,11 +17,16 @@ _COLOURS = ("#b3321b", "#2f6690", "#4f772d", "#8a5a9e", "#c98a1b", "#3a7d7c", "#
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the log: how much was ``done`` by then, and the losses and scores it tells."""
+    """One line of the log: how much was ``done`` by then, and the losses and scores it tells.
+
+    ``seconds`` and ``questions`` are what the run had taken and seen by then, None where it does not say.
+    """
 
     done: float
     losses: Mapping[str, float]
     scores: Mapping[str, float]
+    seconds: float | None = None
+    questions: float | None = None
 
 
 def plot_training(log: Path, png: Path) -> None:
@@ -54,8 +59,12 @@ def plot_training(log: Path, png: Path) -> None:
                 line = "o-" if i < len(_COLOURS) else "o--"
                 axis.plot(done, values, line, color=colour, linewidth=1.2, markersize=4, label=label)
         axis.set_title(title, fontsize=10)
-        axis.set_xlabel("share of the run" if entries[-1].done <= 1 else "done", fontsize=8)
         axis.set_xlim(left=0)
+        last = min(axis.get_xlim()[1], entries[-1].done)
+        ticks = [float(tick) for tick in axis.get_xticks() if 0 <= tick <= last]
+        name, labels = describe_ticks(entries, ticks)
+        axis.set_xticks(ticks, labels)
+        axis.set_xlabel(name, fontsize=8)
         if title == "loss":
             axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         axis.grid(color="#e4e6ea", linewidth=0.8)
@@ -96,9 +105,43 @@ def read_log(lines: Sequence[str]) -> list[Entry]:
                 done,
                 _numbers(losses if isinstance(losses, dict) else {"loss": row.get("loss")}),
                 _numbers(row.get("validation")),
+                *(
+                    float(row[name]) if _is_number(row.get(name)) else None
+                    for name in ("seconds", "questions")
+                ),
             )
         )
     return entries
+
+
+def describe_ticks(entries: Sequence[Entry], ticks: Sequence[float]) -> tuple[str, list[str]]:
+    """What stands along the axis, and at each of these places on it: what was ``done`` by then.
+
+    Below it, where the log tells them, the questions seen and the time taken, in hours or, of a run of less
+    than one, minutes.
+    """
+    names = ["share of the run" if entries[-1].done <= 1 else "done"]
+    lines = [[f"{tick:g}" for tick in ticks]]
+    if questions := _until(ticks, [(one.done, one.questions) for one in entries]):
+        names.append("questions")
+        lines.append([f"{count:,.0f}" for count in questions])
+    if seconds := _until(ticks, [(one.done, one.seconds) for one in entries]):
+        longest = max(one.seconds or 0 for one in entries)
+        unit, length = ("hours", 3600) if longest >= 3600 else ("minutes", 60)
+        names.append(unit)
+        lines.append([f"{second / length:.1f}" for second in seconds])
+    return ", ".join(names), ["\n".join(at_tick) for at_tick in zip(*lines, strict=True)]
+
+
+def _until(ticks: Sequence[float], counted: Sequence[tuple[float, float | None]]) -> list[float]:
+    """What was counted by each place, on straight lines from nothing at 0; none where nothing was counted."""
+    import numpy as np
+
+    known = [(done, count) for done, count in counted if count is not None]
+    if not known:
+        return []
+    places, counts = zip((0.0, 0.0), *known, strict=True)
+    return [float(count) for count in np.interp(ticks, places, counts)]
 
 
 def smoothed(values: Sequence[float]) -> list[float]:

@@ -110,6 +110,10 @@ class Task(Protocol[Batch]):
         """The batches of one chunk; the same ones whenever it is asked for."""
         ...
 
+    def questions(self, batch: Batch) -> int:
+        """How many questions a batch has."""
+        ...
+
     def losses(self, batch: Batch) -> Mapping[str, torch.Tensor]:
         """Losses by name, scalars that are summed."""
         ...
@@ -141,6 +145,7 @@ class Trainer(Generic[Trainable]):
         self.chunk = 0
         self.chunks = task.chunks  # as planned
         self.seconds = 0.0
+        self.questions: int | None = 0  # that were seen; None where the run is older than the count
         self.scores: dict[str, float] = {}
         groups = [(list(parameters), rate) for parameters, rate in task.groups()]
         self._rates = [rate for _, rate in groups]
@@ -216,6 +221,8 @@ class Trainer(Generic[Trainable]):
 
     def _step(self, batch: object) -> None:
         how = self.task.optimisation
+        if self.questions is not None:
+            self.questions += self.task.questions(batch)
         done = min(1.0, (self.chunk + 0.5) / self.chunks)
         share = min(done / WARMUP, (1 - done) / (1 - WARMUP)) if how.shrink is None else 1 / self._shrunk
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
@@ -244,6 +251,8 @@ class Trainer(Generic[Trainable]):
             "losses": {name: round(loss, 5) for name, loss in self._running.items()},
             "seconds": round(self.seconds),
         }
+        if self.questions is not None:
+            entry["questions"] = self.questions
         if with_scores:
             entry["validation"] = self.scores
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
@@ -301,6 +310,7 @@ class Trainer(Generic[Trainable]):
             "chunk": str(self.chunk),
             "chunks": str(self.chunks),
             "seconds": str(self.seconds),
+            "questions": json.dumps(self.questions),
             "running": json.dumps(self._running),
             "scores": json.dumps(self.scores),
             "best": json.dumps(self._best),
@@ -338,6 +348,7 @@ class Trainer(Generic[Trainable]):
                 }
         self.chunk, self.seconds = int(info["chunk"]), float(info["seconds"])
         self.chunks = int(info.get("chunks", self.task.chunks))
+        self.questions = json.loads(info.get("questions", "null"))
         self._running, self.scores = json.loads(info["running"]), json.loads(info["scores"])
         self._best = json.loads(info.get("best", "{}"))
         self._shrunk = float(info.get("shrunk", "1"))

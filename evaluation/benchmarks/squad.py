@@ -14,16 +14,29 @@ from evaluation.benchmarks.files import DataError, require, require_questions
 from evaluation.benchmarks.holdout import TRAINED_ON_NOTE
 from indexing.book import Book
 
+DEV = "dev-v1.1"
+TRAIN = "train-v1.1"
 _LAYOUT = (
     'a SQuAD v1.1 file, {"data": [{"title", "paragraphs": [{"context", "qas": [...]}]}]}, .json or .json.xz'
 )
 
 
-def load(data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz."]) -> Benchmark:
+def file_of(folder: Path, split: str) -> Path | None:
+    """The file of ``split`` in a folder as its publishers have it, or packed; None where it has neither."""
+    files = (folder / f"{split}{ending}" for ending in (".json", ".json.xz"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def load(
+    data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz, or the folder of dev-v1.1.json."],
+) -> Benchmark:
     """The questions of the file ``data``; each paragraph is a book, each article a story.
 
-    Raises ``DataError`` where the file is missing or is not SQuAD v1.1. The paragraph is given.
+    Of a folder it is the dev set. Raises ``DataError`` where the file is missing or is not SQuAD v1.1. The
+    paragraph is given.
     """
+    if data.is_dir():
+        data = file_of(data, DEV) or data / f"{DEV}.json"
     articles = _read(require(data, _LAYOUT))
     questions: list[Question] = []
     books: dict[str, Callable[[], Book]] = {}
@@ -62,7 +75,7 @@ def load(data: Annotated[Path, "A SQuAD v1.1 file, .json or .json.xz."]) -> Benc
         books=books,
         titles=titles,
         ranked=False,  # an article has hundreds of unrelated answers
-        notes=(TRAINED_ON_NOTE,) if split == "train-v1.1" else (),
+        notes=(TRAINED_ON_NOTE,) if split == TRAIN else (),
     )
 
 

@@ -14,7 +14,7 @@ from answering.ask import Ask
 from answering.book_qa import BookQA
 from answering.configuration import Configuration
 from evaluation.probing.fresh_questions import SkillQuestion
-from evaluation.probing.told_books import ToldBook, passages
+from evaluation.probing.story_books import StoryBook, passages
 from evaluation.run import BATCH, Progress, index_books
 from indexing.book import Book
 from indexing.store import IndexStore
@@ -72,7 +72,7 @@ def ask_reader(
 
 
 def ask_store(
-    books: Sequence[ToldBook],
+    books: Sequence[StoryBook],
     configuration: Configuration,
     retriever: str,
     reader: str,
@@ -99,7 +99,7 @@ def ask_store(
                 store.remove(id)
 
 
-def _batches(books: Sequence[ToldBook]) -> Iterator[tuple[int, Sequence[ToldBook]]]:
+def _batches(books: Sequence[StoryBook]) -> Iterator[tuple[int, Sequence[StoryBook]]]:
     return ((first, books[first : first + LENT]) for first in range(0, len(books), LENT))
 
 
@@ -108,11 +108,11 @@ def _of_all(progress: Progress, before: int, count: int, what: str, done: int, t
     progress(what, before + done, count)
 
 
-def _book(told: ToldBook) -> Book:
+def _book(told: StoryBook) -> Book:
     return Book(told.id, told.id, told.text, "storyqa probe")
 
 
-def _asked(books: Sequence[ToldBook], ids: Sequence[str]) -> list[tuple[str, SkillQuestion, int | None]]:
+def _asked(books: Sequence[StoryBook], ids: Sequence[str]) -> list[tuple[str, SkillQuestion, int | None]]:
     """The questions about the books that have these ids, and how far of its book each is answered from."""
     return [
         (id, question, before)
@@ -122,7 +122,7 @@ def _asked(books: Sequence[ToldBook], ids: Sequence[str]) -> list[tuple[str, Ski
 
 
 def ask_service(
-    books: Sequence[ToldBook], service: Service, options: Mapping[str, Any], progress: Progress
+    books: Sequence[StoryBook], service: Service, options: Mapping[str, Any], progress: Progress
 ) -> Iterator[Said]:
     """What a service says to the questions about each book, which it has for as long as they are asked.
 

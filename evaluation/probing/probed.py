@@ -16,7 +16,7 @@ from evaluation.probing.asking import Said, Service, ask_reader, ask_service, as
 from evaluation.probing.fresh_questions import SkillQuestion, fingerprint, fresh
 from evaluation.probing.regressions import check_same, read_baseline, worse_than
 from evaluation.probing.skills import described
-from evaluation.probing.told_books import plain_books, scattered_books
+from evaluation.probing.story_books import plain_books, scattered_books
 from evaluation.run import Progress
 from indexing.book import Book
 from indexing.store_protocol import Store

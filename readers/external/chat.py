@@ -24,8 +24,8 @@ from readers.external.checked_reply import (
 from readers.external.dialogue import AnswerWords, messages, read_reply, read_rewritten, rewriting_messages
 from readers.external.endpoint import Endpoint
 from readers.reading import Answer, LanguageModel, OnWords, Reading
-from text.asked_names import names_in, unmentioned
 from text.question_kinds import Kind, is_comparison, question_kind
+from text.question_names import names_in, unmentioned
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, StrictInt
 
 from answering import profiles, recaps
 from answering.ask import BadRequest
-from answering.citing import chapter_at, page_at
+from answering.citing import page_at
 from answering.facts import MOST_PROPERTIES
-from answering.quotes import chapters_until
+from answering.readable_chapters import chapter_at, chapters_until
 from indexing.ids import LONGEST
 from indexing.index import BookIndex
 from service.answering_service import Service

@@ -15,7 +15,7 @@ from answering.ask import (
     check_conversation,
     check_question,
 )
-from service.asked_books import limits
+from service.book_arguments import limits
 from service.request_body import RequestBody
 from service.schemas import AnswerRequest, Limits, TurnIn
 

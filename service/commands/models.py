@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,14 +57,53 @@ def fetch(
 
 
 @app.command()
-def verify(name: Name, as_json: AsJson = False) -> None:
-    """Check the SHA-256 of a backbone that is installed."""
+def verify(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="The backbone's name; all that are there if left out."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the SHA-256 of a backbone that is installed, or of all; exit code 2 if one is damaged."""
+    from encoders.errors import ModelError
+
+    if name is not None:
+        backbone = _named(name)
+        _check(backbone)
+        _tell(backbone, as_json)
+        return
+    right, damaged = [], []
+    for backbone in _there():
+        try:
+            _check(backbone)
+            right.append(backbone)
+        except ModelError as error:  # the others are checked all the same
+            damaged.append(error)
+    if as_json:
+        print_json([_record(backbone) for backbone in right])
+    else:
+        for backbone in right:
+            _tell(backbone, as_json)
+    for problem in damaged:
+        print(f"storyqa: {problem}", file=sys.stderr, flush=True)
+    if damaged:
+        raise typer.Exit(2)
+
+
+def _check(backbone: Backbone) -> None:
+    """Raise ModelError where it is not installed, or another than we know."""
     from encoders.backbone import check_weights
 
-    backbone = _named(name)
     with ProgressBars(f"reading {backbone.title}"):
         check_weights(backbone, backbone.folder())
-    _tell(backbone, as_json)
+
+
+def _there() -> list[Backbone]:
+    """The backbones that come with a package, and those that have a folder, whole or not."""
+    from encoders.backbone import models_folder
+
+    folder = models_folder()
+    return [one for one in _known().values() if one.package is not None or (folder / one.name).is_dir()]
 
 
 def _named(name: str) -> Backbone:

@@ -80,7 +80,7 @@ Limits = Annotated[
         "--before",
         metavar="40%|CHARS|ID=40%,..",
         help="How far you have read, as a share or in characters: nothing after it is used. Of several books "
-        "each alike, or by id; '*=0' stands for all others.",
+        "each alike, or by id: those not named are read to their ends, unless '*=0' stands for all others.",
         show_default=False,
     ),
 ]

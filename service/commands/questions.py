@@ -33,7 +33,7 @@ def search(
     """Find the passages of a book that fit a question, best first."""
     with ProgressBars("searching"):
         from answering.book_qa import Ask, BookQA
-        from service.asked_books import full_ids, limits
+        from service.book_arguments import full_ids, limits
         from service.schemas import SearchResponse
         from service.settings import load_settings
         from service.terminal_views import hits_table
@@ -73,13 +73,14 @@ def ask(
 
     On a terminal the words of a language model are shown as it writes them, then the answer with its places.
 
-    Where the confidence is below STORYQA_ANSWERABLE, it says that the passages may not answer it.
+    Where the confidence is below STORYQA_ANSWERABLE, it says that the book may not say, and lists the nearest
+    passages.
     """
     with ProgressBars("answering") as bars, Draft(bars) as draft:
         from answering.book_qa import Ask, BookQA
         from answering.scope import is_one_book
         from encoders.sizes import check_ahead
-        from service.asked_books import full_ids, limits
+        from service.book_arguments import full_ids, limits
         from service.schemas import AnswerResponse
         from service.settings import load_settings
         from service.terminal_views import answer_panel

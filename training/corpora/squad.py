@@ -17,12 +17,15 @@ _BETWEEN_PARAGRAPHS = "\n\n"
 
 def is_in(folder: Path) -> bool:
     """Whether the folder holds the training set, compressed or not."""
-    return bool(_files(folder))
+    return squad.file_of(folder, squad.TRAIN) is not None
 
 
 def load(folder: Path) -> list[Document]:
-    """The articles of the training set, their paragraphs as passages; a gold place is the answer itself."""
-    benchmark = squad.load(_files(folder)[0])
+    """The articles of the training set, their paragraphs as passages; a gold place is the answer itself.
+
+    Raises ``DataError`` where the folder does not hold it.
+    """
+    benchmark = squad.load(squad.file_of(folder, squad.TRAIN) or folder / f"{squad.TRAIN}.json")
     paragraphs: dict[str, dict[str, str]] = defaultdict(dict)
     by_story: dict[str, list[Question]] = defaultdict(list)
     for question in benchmark.questions:
@@ -30,10 +33,6 @@ def load(folder: Path) -> list[Document]:
             paragraphs[question.story][question.book] = benchmark.books[question.book]().text
         by_story[question.story].append(question)
     return [_article(story, texts, by_story[story]) for story, texts in paragraphs.items()]
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("train-v1.1.json*"))
 
 
 def _article(story: str, paragraphs: dict[str, str], questions: list[Question]) -> Document:

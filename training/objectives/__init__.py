@@ -16,7 +16,8 @@ class ObjectiveSpec(Spec):
     has none. ``model`` is what a card says of the model, and ``used_as`` where the weights go.
     ``official`` models learn NarrativeQA's own training split, the others half A of its valid; ``cloze`` ones
     the train split of a cloze data set, ``babi`` ones that of bAbI, ``properties`` ones that of
-    WikiReading. One that ``resumes`` can be stopped, and gone on with.
+    WikiReading. One that ``resumes`` can be stopped, and gone on with. ``without`` are options of ``where``
+    that mean nothing here.
     """
 
     settings: str | None = None
@@ -27,6 +28,7 @@ class ObjectiveSpec(Spec):
     babi: bool = False
     properties: bool = False
     resumes: bool = True
+    without: tuple[str, ...] = ()
 
 
 _NARRATIVEQA = "Kočiský et al. 2018"
@@ -88,6 +90,7 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         "Train the decoder alone, on what the cross-encoder says of the passages.",
         settings=f"{_HERE}.cross_encoder_settings:GenerateSettings",
         used_as="--reader generate:DIR",
+        without=("teacher",),  # says nothing of what to write
     ),
     ObjectiveSpec(
         "write",
@@ -192,7 +195,6 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
         f"{_HERE}.answer_selector:train",
         "Fit which answer the default reader gives, and its confidence, on held-out stories and on articles.",
         used_as="--reader auto:DIR, --reader auto-write:DIR",
-        resumes=False,
     ),
     ObjectiveSpec(
         "ranges",
@@ -204,8 +206,9 @@ OBJECTIVES: dict[str, ObjectiveSpec] = by_name(
     ObjectiveSpec(
         "recipe",
         f"{_HERE}.recipe:train",
-        "Train the default models in order, the small ones taught by the large: all that comes with storyqa.",
-        used_as="--reader auto:DIR, --reader span:DIR/large, --reader write:DIR/writer, "
-        "index --encoder DIR/retriever, index --encoder DIR/retriever-large",
+        "Train in order all that the default readers and retrievers need, the small taught by the large.",
+        used_as="--reader auto:DIR, span:DIR, generate:DIR, write:DIR, auto-write:DIR, "
+        "auto:DIR/large-reader, span:DIR/large-reader, generate:DIR/large-reader, "
+        "index --encoder DIR/retriever, DIR/retriever-large",
     ),
 )

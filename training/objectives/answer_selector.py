@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -28,20 +26,26 @@ from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
 from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
-from training.invocation import Invocation
-from training.searched_books import Tell, book_of, books_to_search
-from training.selection import (
-    ScoredCandidates,
-    SelectionScores,
-    cheapest,
-    fit_selector,
-    judge_apart,
-    score_selection,
+from training.export import Provenance
+from training.fitted_selector import (
+    FittedSelector,
+    weights_fitted_to,
+    write_selector,
+    write_selector_card,
 )
+from training.invocation import Invocation
+from training.kept_candidates import KeptCandidates
+from training.searched_books import Tell, book_of, books_to_search
+from training.selection import ScoredCandidates
 
 SECTIONS = "sections"
 MOST = 300  # questions of each kind, unless a run wants others
 READ = 5  # passages of a book, at most
+TOGETHER = 16  # questions of a batch
+SEED = 0
+
+Asked = list[tuple[str, Document, LabelledQuestion]]
+"""What is read for each question, the document and the question."""
 
 # What is read for a question about each kind of document.
 _READ_AS = {
@@ -54,50 +58,58 @@ _READ_AS = {
 
 
 def score_candidates(
-    reader: AutoReader, corpus: Corpus, tell: Tell, most: int = MOST
+    reader: AutoReader,
+    corpus: Corpus,
+    tell: Tell,
+    kept: KeptCandidates,
+    most: int = MOST,
+    seed: int = SEED,
 ) -> list[ScoredCandidates]:
     """The candidates for questions that no model was trained on, scored, but for those about articles.
 
-    At most ``most`` questions of each kind, always the same ones. Fairy tales are read twice, their
-    sections alone and passages found in one book of them all; summaries are read whole, of full
+    At most ``most`` questions of each kind, for one ``seed`` always the same ones. Fairy tales are read
+    twice, their sections alone and passages found in one book of them all; summaries are read whole, of full
     stories and novels the passages found, and of articles the paragraph. ``tell(step, done, of)`` is told
-    how far it is.
+    how far it is. What is ``kept`` already is not read again; raises Paused as ``kept.add``.
     """
-    questions = _questions_to_read(corpus, most)
+    questions = _questions_to_read(corpus, most, seed)
     books = books_to_search([document for where, document, _ in questions if where in (STORIES, NOVELS)])
-    scored = []
-    with TemporaryDirectory() as folder:
-        store = IndexStore(folder)
-        retrievers: dict[str, RerankRetriever] = {}
-        for done, book in enumerate(books, 1):
-            build_book(book, BuildSettings(), store)
-            retrievers[book.id] = RerankRetriever(store.open(book.id), encoder=reader.encoder)
-            tell("indexing", done, len(books))
-        for first in range(0, len(questions), 16):
-            part = questions[first : first + 16]
-            readings = [_reading(where, document, question, retrievers) for where, document, question in part]
-            for (where, document, question), (answers, signals) in zip(
-                part, reader.candidates(readings), strict=True
-            ):
-                # What is said where a novel does not answer is worth nothing.
-                wanted = question.answers
-                worth = tuple(rouge_l(answer.text, wanted) if wanted else 0.0 for answer in answers)
-                scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
-            tell("reading", first + len(part), len(questions))
-    return scored
+    store = IndexStore(kept.books)
+    retrievers: dict[str, RerankRetriever] = {}
+    for done, book in enumerate(books, 1):
+        outcome = build_book(book, BuildSettings(), store)
+        retrievers[book.id] = RerankRetriever(store.open(book.id), encoder=reader.encoder)
+        tell("indexing", done, len(books))
+        if outcome.status == "built":
+            kept.add()
+    for first in range(len(kept.scored), len(questions), TOGETHER):
+        part = questions[first : first + TOGETHER]
+        readings = [_reading(where, document, question, retrievers) for where, document, question in part]
+        scored = []
+        for (where, document, question), (answers, signals) in zip(
+            part, reader.candidates(readings), strict=True
+        ):
+            # What is said where a novel does not answer is worth nothing.
+            wanted = question.answers
+            worth = tuple(rouge_l(answer.text, wanted) if wanted else 0.0 for answer in answers)
+            scored.append(ScoredCandidates(document.name, where, question.text, tuple(signals), worth))
+        done = first + len(part)
+        tell("reading", done, len(questions))
+        kept.add(scored, last=done == len(questions))
+    return kept.scored
 
 
-def _questions_to_read(corpus: Corpus, most: int) -> list[tuple[str, Document, LabelledQuestion]]:
-    """What is read for each question, the document and the question; none where no story is held out."""
+def _questions_to_read(corpus: Corpus, most: int, seed: int) -> Asked:
+    """The questions; none where no story is held out."""
     if not corpus.held_out:
         return []
     # No article is held out, for there are so many that few are known by heart: .793 of 600 answers about
     # those trained on were right, and .806 about others.
     documents = [*corpus.held_out, *corpus.of(ARTICLES)]
-    found: list[tuple[str, Document, LabelledQuestion]] = []
+    found: Asked = []
     for kind, readings in _READ_AS.items():
         every = list(iter_questions([document for document in documents if document.kind == kind]))
-        every = random.Random(0).sample(every, min(most, len(every)))
+        every = random.Random(seed).sample(every, min(most, len(every)))
         found += [(where, document, question) for where in readings for document, question in every]
     return found
 
@@ -126,43 +138,6 @@ def found_reading(retriever: RerankRetriever, question: str) -> Reading:
     return Reading(question, texts, encoded=tuple(hit.encoded for hit in near))
 
 
-@dataclass(frozen=True, slots=True)
-class FittedSelector:
-    """The file of the fitted selector, and how selectors fare on stories that they were not fitted on."""
-
-    path: Path
-    scores: Mapping[str, SelectionScores]
-
-    def describe(self) -> dict[str, object]:
-        """For machines."""
-        return {"weights": [str(self.path)], "cross_validated": _as_dicts(self.scores)}
-
-    def lines(self) -> Iterator[str]:
-        """For people."""
-        for where, scores in self.scores.items():
-            yield f"{where} {asdict(scores)}"
-
-
-def write_selector(scored: Sequence[ScoredCandidates], path: Path, command: str) -> FittedSelector:
-    """Fit on all of ``scored`` and write the selector beside how it fares on other stories."""
-    judged = judge_apart(scored)
-    writes_from = cheapest(judged)
-    selector = fit_selector(scored, writes_from)
-    fitted = FittedSelector(path, score_selection(judged, writes_from))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stored = {
-        "command": command,
-        "cross_validated": _as_dicts(fitted.scores),
-        "judge": asdict(selector),
-    }
-    fitted.path.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-    return fitted
-
-
-def _as_dicts(scores: Mapping[str, SelectionScores]) -> dict[str, dict[str, float]]:
-    return {where: asdict(one) for where, one in scores.items()}
-
-
 def train(
     run: Invocation,
     *,
@@ -179,16 +154,35 @@ def train(
         bool,
         typer.Option("--writer", help="Of the reader auto-write, whose writer is a small language model."),
     ] = False,
+    seed: Annotated[int, typer.Option(help="Which questions are read, where there are more.")] = SEED,
 ) -> FittedSelector:
-    """See ``storyqa train judge``."""
+    """See ``storyqa train judge``. Raises Paused where the run's time is up."""
     corpus = run.corpus()
-    if not _questions_to_read(corpus, questions):
+    asked = _questions_to_read(corpus, questions, seed)
+    if not asked:
         raise NoTrainingData(
             f"{', '.join(map(str, run.data))}: no story is held out, and the selector is fitted on those; "
             "wanted all of FairytaleQA train or NarrativeQA"
         )
     kind = AutoWriteReader if writer else AutoReader
+    path, fitted_to = run.out / kind.selected_by, weights_fitted_to(start, writer)
+    settings = {"questions": questions, "writer": writer, "seed": seed}
+    depends = {**settings, "data": corpus.fingerprint(), "fitted_to": fitted_to}
+    kept = KeptCandidates(path, depends, run.resume, run.until)
     reader = kind.without_selector(str(start))
     with ProgressBars() as tell:
-        scored = score_candidates(reader, corpus, tell, questions)
-    return write_selector(scored, run.out / kind.selected_by, run.command)
+        scored = score_candidates(reader, corpus, tell, kept, questions, seed)
+    fitted = write_selector(scored, path, run.command, fitted_to)
+    time = f"{kept.seconds / 60:.0f} minutes"
+    made = Provenance(_described(asked), seed, run.command, json.dumps(settings), time, fitted.card_scores())
+    write_selector_card(fitted, "auto-write" if writer else "auto", made)
+    kept.discard()
+    return fitted
+
+
+def _described(asked: Asked) -> dict[str, tuple[int, int]]:
+    """Per kind of document how many of them, and how many questions, are read."""
+    by_kind: dict[str, set[tuple[str, str]]] = {}
+    for _, document, question in asked:
+        by_kind.setdefault(document.kind, set()).add((document.name, question.text))
+    return {kind: (len({name for name, _ in found}), len(found)) for kind, found in by_kind.items()}

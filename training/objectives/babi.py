@@ -172,7 +172,7 @@ def _write_card(weights: Path, run: BabiRun, command: str, settings: BabiSetting
 
 A memory network, {", ".join(run.options)}. Weston et al. 2015, section 5.1.
 
-- **Trained on** {run.trained_on}, with their supporting facts (CC BY 3.0, Facebook). No test split was used,
+- **Data**: {run.trained_on}, with their supporting facts (CC BY 3.0, Facebook). No test split was used,
   and nothing was held out or chosen.
 - **Licence**: Apache-2.0
 {made.closing_lines(weights)}

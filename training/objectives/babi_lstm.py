@@ -94,6 +94,10 @@ class BabiLstmTask:
     def _numbers(self, words: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._ids[word] for word in words)
 
+    def questions(self, batch: LstmBatch) -> int:
+        """See ``Task.questions``."""
+        return len(batch.questions)
+
     def losses(self, batch: LstmBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         with torch.autocast(self.device.type, enabled=False):  # so small a network gains nothing by bf16

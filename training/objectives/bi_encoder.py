@@ -165,6 +165,10 @@ class BiEncoderTask:
             if batch.questions:
                 yield batch
 
+    def questions(self, batch: ContrastiveBatch) -> int:
+        """See ``Task.questions``."""
+        return len(batch.questions)
+
     def losses(self, batch: ContrastiveBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         vectors = self._encode([*batch.questions, *batch.windows])

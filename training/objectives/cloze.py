@@ -129,6 +129,10 @@ class ClozeTask:
             yield [self._example(i, tokens) for i in members], rng
             number += 1
 
+    def questions(self, batch: tuple[list[Any], random.Random]) -> int:
+        """See ``Task.questions``."""
+        return len(batch[0])
+
     def losses(self, batch: tuple[list[Any], random.Random]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         examples, rng = batch

@@ -92,6 +92,7 @@ def _write(
         time=f"{seconds / 60:.1f} minutes",
         scores=scores,
     )
-    card = f"# {path.name}\n\n{what}\n\n- **Trained on** {file.trained_on}\n{made.closing_lines(path)}\n"
+    data = f"- **Data**: {file.trained_on}\n- **Licence**: Apache-2.0"
+    card = f"# {path.name}\n\n{what}\n\n{data}\n{made.closing_lines(path)}\n"
     path.with_suffix(".md").write_text(card, encoding="utf-8")
     return Trained((path,), seconds, scores)

@@ -193,6 +193,10 @@ class CrossEncoderTask:
         shares = (self._settings.elsewhere, self._settings.renamed)
         return self._unanswerable.instead_of(example, document, question, rng, shares)
 
+    def questions(self, batch: CrossEncoderBatch) -> int:
+        """See ``Task.questions``."""
+        return len(batch.rows)
+
     def losses(self, batch: CrossEncoderBatch) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         settings = self._settings

@@ -40,10 +40,6 @@ def check_options(
         raise typer.BadParameter("without --teacher all is learnt from labels", param_hint="--marked-alone")
     if settings.clozes and cloze is None:
         raise typer.BadParameter(f"{settings.clozes} without --cloze", param_hint="--clozes")
-    if settings.frozen and teacher is not None:
-        raise typer.BadParameter(
-            "nothing can be learnt from one by the decoder alone", param_hint="--teacher"
-        )
     if settings.bridge and start is None:
         raise typer.BadParameter(NO_BRIDGE, param_hint="--bridge")
     if settings.bridge and not settings.copies:

@@ -182,6 +182,10 @@ class NeuralTask:
         for group in groups:
             yield [samples[i] for i in group]
 
+    def questions(self, batch: list[Sample]) -> int:
+        """See ``Task.questions``."""
+        return len(batch)
+
     def losses(self, batch: list[Sample]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         # On a CPU bf16 gains nothing in products as small as an LSTM's steps, and what is learnt by heart in

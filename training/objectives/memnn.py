@@ -95,6 +95,10 @@ class MemNNTask:
         for first in range(0, len(order), _BATCH):
             yield order[first : first + _BATCH]
 
+    def questions(self, batch: list[Example]) -> int:
+        """See ``Task.questions``."""
+        return len(batch)
+
     def losses(self, batch: list[Example]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         with torch.autocast("cpu", enabled=False):

@@ -129,6 +129,10 @@ class PropertyTask:
                 Moment(chunk / self.chunks, random.Random(rng.random())),
             )
 
+    def questions(self, batch: tuple[list[Any], Moment]) -> int:
+        """See ``Task.questions``."""
+        return len(batch[0])
+
     def losses(self, batch: tuple[list[Any], Moment]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``."""
         self.model.train()

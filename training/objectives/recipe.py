@@ -232,7 +232,7 @@ Minutes = Annotated[
 
 
 def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Followed:
-    """See ``storyqa train recipe``."""
+    """See ``storyqa train recipe``. However little time there is, a step or a piece of one is taken."""
     until = None if minutes is None else time.monotonic() + 60 * minutes
     run = replace(run, share=share, until=until)
     _begin(run)
@@ -240,13 +240,17 @@ def train(run: Invocation, *, share: Share = 1.0, minutes: Minutes = None) -> Fo
     for name, why in left_out.items():
         log.warning("the step %s will be left out: %s", name, why)
     found: dict[str, Mapping[str, Any]] = {}
+    taken = False
     for step in (step for step in STEPS if step.name not in left_out):
         done = run.out / step.name / DONE
         if not done.is_file():
+            if taken and until is not None and time.monotonic() >= until:
+                return Followed(found, step.name, left_out)
             try:
                 report = follow(step, run, found)
             except Paused:
                 return Followed(found, step.name, left_out)
+            taken = True
             done.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         found[step.name] = json.loads(done.read_text(encoding="utf-8"))
     for folder, names in TOGETHER.items():

@@ -184,6 +184,10 @@ class WriterTask:
         shares = (self._settings.elsewhere, self._settings.renamed)
         return self._unanswerable.instead_of(example, document, question, rng, shares)
 
+    def questions(self, batch: Sequence[Row]) -> int:
+        """See ``Task.questions``."""
+        return sum(max(row.branches) for row in batch)
+
     def losses(self, batch: Sequence[Row]) -> Mapping[str, torch.Tensor]:
         """See ``Task.losses``: the mean cross-entropy of the answers' tokens."""
         ids, branches, positions = (

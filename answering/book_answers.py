@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from answering.asked_part import Part
 from answering.book_questions import (
     CHAPTER_CHARACTERS,
     CHAPTER_CLOSING,
@@ -30,6 +29,7 @@ from answering.book_questions import (
     asked_of_book,
 )
 from answering.chapter_cast import chapter_characters, character_count, places_named
+from answering.chapter_references import Part
 from answering.citing import Candidate
 from answering.colours import colour_asked, colour_of
 from answering.contents import (

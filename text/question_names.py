@@ -11,7 +11,8 @@ from functools import lru_cache, partial
 
 from text.honorifics import is_title
 from text.name_signs import COMMON, NONE, POSSESSIVE
-from text.question_kinds import AUXILIARIES, opens_question
+from text.polar_questions import AUXILIARIES
+from text.question_kinds import opens_question
 from text.tokens import tokens
 
 _WORD = re.compile(r"\w[\w'’-]*\w|\w")

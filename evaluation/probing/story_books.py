@@ -18,7 +18,7 @@ PASSAGE_WORDS = BuildSettings().words
 
 
 @dataclass(frozen=True, slots=True)
-class ToldBook:
+class StoryBook:
     """The text that some questions are asked about; ``befores`` are how far of it each may be answered from.
 
     These are character offsets, or None for all of it.
@@ -44,16 +44,16 @@ def passages(facts: Sequence[str]) -> tuple[str, ...]:
     return tuple(" ".join(one) for one in found)
 
 
-def plain_books(questions: Sequence[SkillQuestion]) -> list[ToldBook]:
+def plain_books(questions: Sequence[SkillQuestion]) -> list[StoryBook]:
     """A book of the facts told, for all questions that are asked after the same."""
     found = []
     for (task, story, told), same in _grouped(questions, lambda one: (one.task, one.story, len(one.facts))):
         text = " ".join(same[0].facts)
-        found.append(ToldBook(f"qa{task}-{story}-{told}", text, tuple(same), (None,) * len(same)))
+        found.append(StoryBook(f"qa{task}-{story}-{told}", text, tuple(same), (None,) * len(same)))
     return found
 
 
-def scattered_books(questions: Sequence[SkillQuestion], through: Book, seed: int) -> list[ToldBook]:
+def scattered_books(questions: Sequence[SkillQuestion], through: Book, seed: int) -> list[StoryBook]:
     """A book for each story, its facts in order between the sentences of another, drawn by ``seed``.
 
     Each question may be answered from what stands before the first fact that it is asked before. Raises
@@ -89,7 +89,7 @@ class _Sentences:
 
 def _scattered(
     id: str, questions: Sequence[SkillQuestion], through: _Sentences, rng: random.Random
-) -> ToldBook:
+) -> StoryBook:
     facts = questions[0].told
     parts = [len(one.facts) for one in questions if len(one.facts) < len(facts)]
     places = _places(len(facts), set(parts), through, rng)
@@ -102,7 +102,7 @@ def _scattered(
         at = place
     text = "".join((*pieces, through.text[at:]))
     befores = tuple(starts[len(one.facts)] if len(one.facts) < len(facts) else None for one in questions)
-    return ToldBook(id, text, tuple(questions), befores)
+    return StoryBook(id, text, tuple(questions), befores)
 
 
 def _places(count: int, parts: set[int], through: _Sentences, rng: random.Random) -> list[int]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from answering.quotes import chapters_until, paragraph_around
+from answering.quotes import paragraph_around
+from answering.readable_chapters import chapters_until
 from indexing.book import Chapter
 from indexing.chapters.numerals import NUMERAL, numeral
 from retrieval.hits import Hit, Readable
@@ -41,7 +42,7 @@ _IN_PART = re.compile(_PARTS, re.IGNORECASE)
 _UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section"
 _LABEL = rf"(?:{_UNIT}|number|no\.)"
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
-_HEADING = re.compile(rf"\s*(?:(?:{_LABEL}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
+_HEADING = re.compile(rf"\A\s*(?:(?:{_LABEL}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
 _NUMBER = re.compile(rf"\s*(?:{_LABEL}\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
 _PLAIN_NUMBER = re.compile(rf"\s*(?:chapter\s+(?:the\s+)?({NUMERAL})|({NUMERAL})(?=[.:)]))", re.I)
 # Behind a part. What else begins with a number there is a title: "Number Forty", "I Go to Bristol".

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from text.asked_names import names_in
 from text.question_kinds import TELLING_NOTHING
+from text.question_names import names_in
 from text.words import words
 
 SHORTEST = 3  # letters of a word that tells something

@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from answering.asked_part import (
+from answering.book_qa import Ask, BookQA
+from answering.chapter_references import (
     NO_SUCH_CHAPTER,
     NOT_READ,
     SEVERAL_CHAPTERS,
+    Part,
     apart_from_chapter,
     chapter_numbers,
     numbered_chapters,
     numbers_of,
+    titled_chapter,
 )
-from answering.book_qa import Ask, BookQA
 from answering.citing import CitedAnswer
-from indexing.book import Book, Chapter
+from indexing.book import Book, Chapter, Passage
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
+from retrieval.hits import Hit
 
 CHAPTERS = (
     (
@@ -116,6 +119,40 @@ def test_the_same_question_has_the_answer_of_each_chapter(qa: BookQA) -> None:
 def test_what_is_read_in_the_chapter_does_not_name_it(qa: BookQA) -> None:
     assert answer(qa, "In chapter 2, who found the hat?").rewritten == "Who found the hat?"
     assert "yes or no" in (answer(qa, "In chapter 2, was the hat found?").note or "")
+
+
+@pytest.mark.parametrize(
+    ("passages", "found"),
+    [
+        ([(0, 110), (110, 190), (190, 290)], [(110, 190)]),  # a tenth of the others is in the part
+        ([(0, 110), (190, 290)], [(100, 110), (190, 200)]),
+        ([(0, 125), (110, 190)], [(100, 125), (110, 190)]),  # a fifth is no small rest
+        ([(0, 100), (200, 290)], []),
+    ],
+)
+def test_small_rests_of_passages_are_read_where_there_is_nothing_else(
+    passages: list[tuple[int, int]], found: list[tuple[int, int]]
+) -> None:
+    hits = [Hit(Passage(number, *bounds), 1.0) for number, bounds in enumerate(passages)]
+    assert [(hit.passage.start, hit.passage.end) for hit in Part(100, 200).of(hits)] == found
+
+
+def test_of_the_titles_in_a_question_the_longest_is_meant() -> None:
+    chapters = [
+        Chapter(title, at, at + 9) for at, title in enumerate(("The Bell", "I. The Bell Rope", "Rope"))
+    ]
+    assert titled_chapter("What happens in The Bell Rope?", chapters) == (1, 10)
+    assert titled_chapter("What happens in the bell?", chapters) == (0, 9)
+    assert titled_chapter("What happens in the tower?", chapters) is None
+
+
+@pytest.mark.parametrize(
+    "title", ["The Bell", "The Mill on the Hill", "Evil", "IV. The Bell", "Chapter Six: Evil"]
+)
+def test_letters_at_the_end_of_a_word_are_no_number_of_a_chapter(title: str) -> None:
+    chapters = [Chapter("The Fair", 0, 10), Chapter(title, 10, 20)]
+    bare = title.removeprefix("IV. ").removeprefix("Chapter Six: ")
+    assert titled_chapter(f"Summarise {bare}.", chapters) == (10, 20)
 
 
 def test_a_chapter_shorter_than_a_passage_is_found_in_it(qa: BookQA) -> None:
