@@ -26,12 +26,11 @@ _TAG = re.compile(
     rf"\s(?=\w+n['’]?t\s){_VERB}\s+{_PRONOUN})\W*\Z",
     re.I | re.S,
 )
-# Not "Name the captain, can you?", nor "The captain, a stranger, is called what?"
-_BEHIND_OPENING = re.compile(
-    r"\A(?!.*\b(?:who|whom|whose|what|which|when|where|why|how)\b)"
-    rf".*[,:;.?!–—-]\s*{_VERB}\s+(?!you\b)\w.*\?\W*\Z",
-    re.I | re.S,
-)
+# Not "Name the captain, can you?"
+_BEHIND_OPENING = re.compile(rf"[,:;.?!–—-]\s*{_VERB}\s+(?!you\b)\w", re.I)
+# "The captain, a stranger, is called what?"
+_QUESTION_WORD = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.I)
+_LAST_MARK = re.compile(r"[^\w?]*\Z")
 _OR = re.compile(r"\bor\b", re.I)
 
 
@@ -44,5 +43,11 @@ def is_polar(question: str) -> bool:
     """Whether a question without a question word asks for yes or no, and not for one of several things."""
     if offers_yes_or_no(question):
         return True
-    found = _TAG.match(question.strip()) or asks_whether(question) or _BEHIND_OPENING.match(question)
+    found = _TAG.match(question.strip()) or asks_whether(question) or _asks_behind_opening(question)
     return bool(found) and _OR.search(question) is None
+
+
+def _asks_behind_opening(question: str) -> bool:
+    """Whether its verb stands behind a clause: "In the end, does Wenna come back?"."""
+    marked = _LAST_MARK.sub("", question).endswith("?")
+    return marked and not _QUESTION_WORD.search(question) and _BEHIND_OPENING.search(question) is not None
