@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
+from evaluation.metrics.calibration import RIGHT
 from readers.default.answer_selector import AnswerSelector, Logistic, Signals, choose
 
-RIGHT = 0.5  # ROUGE-L from which an answer counts as right
 FOLDS = 5
 STRENGTH = 0.3  # inverse of the L2 penalty
 # From which probability on to write may be chosen; above 1 nothing is ever written.
