@@ -317,6 +317,9 @@ KNOWN: dict[str, list[Shape]] = {
         Shape((" ",), before="INT. HOUSE", after="x\n" * 3),
         Shape(("'s",), before="a"),
         Shape(("'.",), before="a"),
+        Shape(("<<THIS ELECTRONIC VERSION", "x ")),
+        Shape(("<<THIS ELECTRONIC VERSION\n",)),
+        Shape(("*** START OF THE PROJECT GUTENBERG\n", "word\n" * 9)),
     ],
     "html": [
         Shape(("<!---->",), after="x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from indexing.chapters.divisions import divisions
@@ -11,7 +12,7 @@ from indexing.chapters.front_matter import SLUG_LINE, named_headings
 _START = re.compile(
     r"^\*{2,3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n]+?\*\*\*)?$"
     r"|^\*END[* ]*THE SMALL PRINT[^\n]*$"
-    r"|^[^\n]*<<THIS ELECTRONIC VERSION[^>]*>>$",
+    r"|^(?>[^\n]*?<<THIS ELECTRONIC VERSION)[^>]{0,2000}+>>$",
     re.M | re.I,
 )
 _CUT_START = re.compile(r"\A[^\n*]{1,80}\*\*\*\n")  # the second line of a marker, left by another tool
@@ -72,9 +73,11 @@ def licences(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _between_books(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Where a book ends in the half of its text before the mark that begins the next, and where that ends."""
+    licences_at = [licence.start() for licence in _END.finditer(text, start)]
     for mark in _START.finditer(text, start):
-        if licence := _END.search(text, (start + mark.start()) // 2, mark.start()):
-            yield licence.start(), mark.end()
+        at = bisect_left(licences_at, (start + mark.start()) // 2)
+        if at < len(licences_at) and licences_at[at] < mark.start():
+            yield licences_at[at], mark.end()
             start = mark.end()
 
 
