@@ -42,9 +42,9 @@ test-rest: test-models test-processes
 test-models: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile -m "($(MODELS)) and not ($(PROCESSES))"
 
-# These wait for others nearly a third of the time.
+# These wait for others nearly a third of the time; by number of tests the slowest file, of four kills, came last.
 test-processes: $(VENV)/.installed-dev
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 3 --dist loadfile -m "$(PROCESSES)"
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m "$(PROCESSES)"
 
 test-all: test test-rest
 
