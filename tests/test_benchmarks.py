@@ -7,15 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from predicted_answers import predicted
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.metrics.metric import METRICS, metrics_named, printed_columns
 from evaluation.metrics.scoring import count, score
-from evaluation.predictions import Prediction
 from evaluation.run import answer_scores
 from service.cli import run
 from text.registry import UnknownName
@@ -88,22 +89,10 @@ def test_metrics_of_one_benchmark_are_counted_and_combined_by_their_records() ->
     answers = (("Osk\nWilm", ("Wilm", "Osk")), ("Osk", ("Wilm", "Osk")))
     names = ("mean_f1", "accuracy")
     predictions = [
-        Prediction(
+        replace(
+            predicted(answer, *references),
             id=str(number),
             story=f"story {number}",
-            kind=None,
-            question="Who?",
-            references=references,
-            prediction=answer,
-            confidence=1.0,
-            book="b",
-            start=None,
-            end=None,
-            evidence_right=None,
-            passages=(),
-            gold_read=None,
-            first_gold=None,
-            reciprocal_rank=None,
             scores=answer_scores(answer, references, names),
         )
         for number, (answer, references) in enumerate(answers)

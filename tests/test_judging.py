@@ -43,7 +43,7 @@ from training.corpora.squad import ARTICLES
 from training.fitted_selector import write_selector
 from training.invocation import Invocation
 from training.kept_candidates import KeptCandidates
-from training.objectives.answer_selector import found_reading, score_candidates, train
+from training.objectives.answer_selector import found_reading, questions_to_read, score_candidates, train
 from training.searched_books import books_to_search
 from training.selection import (
     ScoredCandidates,
@@ -291,7 +291,9 @@ def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
     done: list[tuple[str, int, int]] = []
     # Two stories are too few for one to be held out: here the training stories stand in for them.
     kept = KeptCandidates(tmp_path / "judge.json", {})
-    scored = score_candidates(reader, Corpus((), tuple(every)), lambda *told: done.append(told), kept)
+    scored = score_candidates(
+        reader, questions_to_read(Corpus((), tuple(every))), lambda *told: done.append(told), kept
+    )
     assert len(scored) == 14
     assert done == [("indexing", 1, 1), ("reading", 14, 14)]
     path = write_selector(scored, tmp_path / "judge.json", "storyqa train judge", {"span": "abc"}).path
@@ -312,7 +314,9 @@ def test_questions_about_articles_are_read_with_their_paragraph(
     articles = load_corpus([tmp_path]).train
     tales = [*corpus.train, *corpus.held_out]
     kept = KeptCandidates(tmp_path / "judge.json", {})
-    scored = score_candidates(reader, Corpus(articles, tuple(tales)), lambda *_: None, kept)
+    scored = score_candidates(
+        reader, questions_to_read(Corpus(articles, tuple(tales))), lambda *_: None, kept
+    )
     of_articles = [one for one in scored if one.where == ARTICLES]
     asked = [question for article in articles for question in article.questions]
     assert sorted(one.question for one in of_articles) == sorted(question.text for question in asked)
@@ -321,7 +325,8 @@ def test_questions_about_articles_are_read_with_their_paragraph(
         assert {signals.passages for signals in one.signals} == {1}
         assert {signals.words_read for signals in one.signals} <= paragraphs
     kept = KeptCandidates(tmp_path / "none.json", {})
-    assert score_candidates(reader, Corpus(articles, ()), lambda *_: None, kept) == []  # no story is held out
+    no_story_held_out = questions_to_read(Corpus(articles, ()))
+    assert score_candidates(reader, no_story_held_out, lambda *_: None, kept) == []
 
 
 def test_questions_about_novels_are_read_with_what_is_found_in_theirs(
@@ -332,7 +337,7 @@ def test_questions_about_novels_are_read_with_what_is_found_in_theirs(
     unanswered = LabelledQuestion("Who sang at the wedding of the comet?", (), (), exact=True)
     novel = replace(tale, kind=NOVELS, questions=(asked, unanswered))
     kept = KeptCandidates(tmp_path / "judge.json", {})
-    scored = score_candidates(reader, Corpus((), (novel,)), lambda *_: None, kept)
+    scored = score_candidates(reader, questions_to_read(Corpus((), (novel,))), lambda *_: None, kept)
     assert {(one.where, one.question) for one in scored} == {
         (NOVELS, asked.text),
         (NOVELS, unanswered.text),
@@ -348,7 +353,7 @@ def test_what_was_read_before_the_time_was_up_is_not_read_again(
     monkeypatch.setattr("training.objectives.answer_selector.TOGETHER", 4)
     every = Corpus((), (*corpus.train, *corpus.held_out))
     whole = KeptCandidates(tmp_path / "whole" / "judge.json", {"seed": 0})
-    score_candidates(reader, every, lambda *_: None, whole)
+    score_candidates(reader, questions_to_read(every), lambda *_: None, whole)
     path = tmp_path / "pieces" / "judge.json"
     pieces: list[list[tuple[str, int, int]]] = []
     finished = False
@@ -356,7 +361,11 @@ def test_what_was_read_before_the_time_was_up_is_not_read_again(
         pieces.append([])
         kept = KeptCandidates(path, {"seed": 0}, resume=len(pieces) > 1, until=0.0)
         with suppress(Paused):
-            finished = bool(score_candidates(reader, every, lambda *told: pieces[-1].append(told), kept))
+            finished = bool(
+                score_candidates(
+                    reader, questions_to_read(every), lambda *told: pieces[-1].append(told), kept
+                )
+            )
         if len(pieces) == 2:  # killed while it wrote
             with path.with_suffix(".read.jsonl").open("a") as file:
                 file.write('{"seconds": 3.0, "sco')

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from predicted_answers import predicted
 from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
 from scipy.stats import binom  # type: ignore[import-untyped]
 
@@ -31,7 +32,6 @@ from evaluation.metrics.overlap import (
     token_f1,
 )
 from evaluation.metrics.scoring import Bootstrap, count, score
-from evaluation.predictions import Prediction
 from evaluation.systems import first_gold
 from text.tokens import tokens
 
@@ -43,27 +43,6 @@ REFERENCES = [
     ["Osk", "a tinker called Osk"],
     ["nobody knows", "no one"],
 ]
-
-
-def predicted(answer: str, *references: str) -> Prediction:
-    return Prediction(
-        id="1",
-        story="tale",
-        kind=None,
-        question="Who?",
-        references=references,
-        prediction=answer,
-        confidence=0.5,
-        book="tale",
-        start=None,
-        end=None,
-        evidence_right=None,
-        passages=(),
-        gold_read=None,
-        first_gold=None,
-        reciprocal_rank=None,
-        scores={},
-    )
 
 
 def keys(text: str) -> list[str]:

@@ -12,25 +12,25 @@ _ASKS = (
     r"(?:(?:in|on|at|to|for|from|by|with|of|about|under|until|since)\s+)?"
     r"(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?s|['’](?:d|re|ve|ll))?\b"
 )
-_SOMEBODY = r"(?:you|anyone|anybody|someone|somebody)"
+SOMEBODY = r"(?:you|anyone|anybody|someone|somebody)"
 _FRAMES = (
     r"(?:hi|hello|hey|hiya|good\s+(?:morning|afternoon|evening))(?:\s+there)?",
     r"(?:so|well|ok|okay|um|uh|hm+|please)",
     r"(?:(?:just\s+a\s+)?quick\s+question|question|just\s+curious|out\s+of\s+curiosity)",
     r"(?:great|cool|nice|perfect|thanks|thank\s+you|thx|i\s+see|got\s+it)\s*[,.!]",
-    rf"(?:can|could|would|will)\s+{_SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
+    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
     r"(?:tell|remind|show|explain|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
     r"(?:tell|remind)\s+(?:me|us)(?:\s+(?:please|again))?",
     r"(?:explain|say)(?:\s+to\s+(?:me|us))?",
     r"let\s+(?:me|us)\s+know",
-    rf"(?:do|does|would)\s+{_SOMEBODY}\s+(?:happen\s+to\s+)?(?:know|remember|recall)",
+    rf"(?:do|does|would)\s+{SOMEBODY}\s+(?:happen\s+to\s+)?(?:know|remember|recall)",
     r"(?:i|we)(?:['’]d|\s+would)\s+(?:like|love)\s+to\s+(?:know|ask)",
     r"(?:i|we)\s+(?:want(?:ed)?|need|have)\s+to\s+(?:know|ask)",
     r"(?:i|we)\s+wonder(?:ed)?",
     r"(?:(?:i\s+am|i['’]m|i\s+was|we\s+are|we['’]re|we\s+were)\s+)?(?:just\s+)?(?:wondering|curious)",
     r"(?:i|we)\s+(?:do\s+not|don['’]?t|can\s?not|can['’]?t)\s+(?:know|remember|recall|understand)",
     r"(?:i|we)\s+(?:forgot|forget|have\s+forgotten)",
-    rf"(?:(?:(?:do|have|does|has)\s+)?{_SOMEBODY}\s+(?:have\s+|has\s+|got\s+)?)?any\s+(?:idea|clue)",
+    rf"(?:(?:(?:do|have|does|has)\s+)?{SOMEBODY}\s+(?:have\s+|has\s+|got\s+)?)?any\s+(?:idea|clue)",
 )
 _BEHIND_FRAME = r"(?:\s*[,:.!?;…-]+\s*|\s+)"
 _WHETHER = re.compile(rf"\s*(?:(?:{'|'.join(_FRAMES)}){_BEHIND_FRAME})+(?:if|whether)\b", re.I)

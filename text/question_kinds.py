@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from text.book_words import THE_BOOK
-from text.plain_questions import plain_question
+from text.plain_questions import SOMEBODY, plain_question
 from text.polar_questions import AUXILIARIES, is_polar, offers_yes_or_no
 from text.summary_requests import asks_summary
 from text.tokens import Token, tokens
@@ -46,8 +46,8 @@ _PERSON_NOUNS = frozenset({"name", "person", "man", "woman", "boy", "girl", "cha
 # They have the form of yes/no questions, and ask for a name or a thing.
 _POLITE_REQUEST = re.compile(
     r"\W*(?:(?:can|could|would|will)\s+(?:you\s+(?:please\s+|kindly\s+)?(?:give|identify|find)|"
-    r"(?:you|anyone|anybody|someone|somebody)\s+(?:please\s+|kindly\s+)?(?:name|list|quote))|"
-    r"(?:do|does|would)\s+(?:you|anyone|anybody|someone|somebody)\s+(?:happen\s+to\s+)?(?:know|remember|recall)\s+"
+    rf"{SOMEBODY}\s+(?:please\s+|kindly\s+)?(?:name|list|quote))|"
+    rf"(?:do|does|would)\s+{SOMEBODY}\s+(?:happen\s+to\s+)?(?:know|remember|recall)\s+"
     r"(?:the|his|her|its|their|any)\s+(?:[\w'’]+\s+){0,4}(?:names?|year|date|place|reason|title))\b",
     re.I,
 )

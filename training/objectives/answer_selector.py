@@ -44,7 +44,7 @@ READ = 5  # passages of a book, at most
 TOGETHER = 16  # questions of a batch
 SEED = 0
 
-Asked = list[tuple[str, Document, LabelledQuestion]]
+QuestionsToRead = list[tuple[str, Document, LabelledQuestion]]
 """What is read for each question, the document and the question."""
 
 # What is read for a question about each kind of document.
@@ -58,21 +58,15 @@ _READ_AS = {
 
 
 def score_candidates(
-    reader: AutoReader,
-    corpus: Corpus,
-    tell: Tell,
-    kept: KeptCandidates,
-    most: int = MOST,
-    seed: int = SEED,
+    reader: AutoReader, questions: QuestionsToRead, tell: Tell, kept: KeptCandidates
 ) -> list[ScoredCandidates]:
-    """The candidates for questions that no model was trained on, scored, but for those about articles.
+    """The candidates for ``questions``, scored.
 
-    At most ``most`` questions of each kind, for one ``seed`` always the same ones. Fairy tales are read
-    twice, their sections alone and passages found in one book of them all; summaries are read whole, of full
-    stories and novels the passages found, and of articles the paragraph. ``tell(step, done, of)`` is told
-    how far it is. What is ``kept`` already is not read again; raises Paused as ``kept.add``.
+    Of ``sections`` of tales the section is read, of ``stories`` passages found in one book of all tales, or
+    in the full story; summaries are read whole, of novels the passages found, and of articles the paragraph.
+    ``tell(step, done, of)`` is told how far it is. What is ``kept`` already is not read again; raises Paused
+    as ``kept.add``.
     """
-    questions = _questions_to_read(corpus, most, seed)
     books = books_to_search([document for where, document, _ in questions if where in (STORIES, NOVELS)])
     store = IndexStore(kept.books)
     retrievers: dict[str, RerankRetriever] = {}
@@ -99,14 +93,18 @@ def score_candidates(
     return kept.scored
 
 
-def _questions_to_read(corpus: Corpus, most: int, seed: int) -> Asked:
-    """The questions; none where no story is held out."""
+def questions_to_read(corpus: Corpus, most: int = MOST, seed: int = SEED) -> QuestionsToRead:
+    """Questions that no model was trained on, but for those about articles; none where no story is held out.
+
+    At most ``most`` of each kind, for one ``seed`` always the same ones. Those about fairy tales are read
+    twice, as ``score_candidates`` says.
+    """
     if not corpus.held_out:
         return []
     # No article is held out, for there are so many that few are known by heart: .793 of 600 answers about
     # those trained on were right, and .806 about others.
     documents = [*corpus.held_out, *corpus.of(ARTICLES)]
-    found: Asked = []
+    found: QuestionsToRead = []
     for kind, readings in _READ_AS.items():
         every = list(iter_questions([document for document in documents if document.kind == kind]))
         every = random.Random(seed).sample(every, min(most, len(every)))
@@ -158,8 +156,8 @@ def train(
 ) -> FittedSelector:
     """See ``storyqa train judge``. Raises Paused where the run's time is up."""
     corpus = run.corpus()
-    asked = _questions_to_read(corpus, questions, seed)
-    if not asked:
+    to_read = questions_to_read(corpus, questions, seed)
+    if not to_read:
         raise NoTrainingData(
             f"{', '.join(map(str, run.data))}: no story is held out, and the selector is fitted on those; "
             "wanted all of FairytaleQA train or NarrativeQA"
@@ -171,18 +169,20 @@ def train(
     kept = KeptCandidates(path, depends, run.resume, run.until)
     reader = kind.without_selector(str(start))
     with ProgressBars() as tell:
-        scored = score_candidates(reader, corpus, tell, kept, questions, seed)
+        scored = score_candidates(reader, to_read, tell, kept)
     fitted = write_selector(scored, path, run.command, fitted_to)
     time = f"{kept.seconds / 60:.0f} minutes"
-    made = Provenance(_described(asked), seed, run.command, json.dumps(settings), time, fitted.card_scores())
+    made = Provenance(
+        _described(to_read), seed, run.command, json.dumps(settings), time, fitted.card_scores()
+    )
     write_selector_card(fitted, "auto-write" if writer else "auto", made)
     kept.discard()
     return fitted
 
 
-def _described(asked: Asked) -> dict[str, tuple[int, int]]:
+def _described(questions: QuestionsToRead) -> dict[str, tuple[int, int]]:
     """Per kind of document how many of them, and how many questions, are read."""
     by_kind: dict[str, set[tuple[str, str]]] = {}
-    for _, document, question in asked:
+    for _, document, question in questions:
         by_kind.setdefault(document.kind, set()).add((document.name, question.text))
     return {kind: (len({name for name, _ in found}), len(found)) for kind, found in by_kind.items()}
