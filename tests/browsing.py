@@ -108,3 +108,18 @@ def marked(page: Page, within: str) -> tuple[int, int, str]:
     pieces.first.wait_for()
     offsets = [pieces.nth(i).evaluate(OFFSETS) for i in range(pieces.count())]
     return offsets[0][0], offsets[-1][1], "".join(pieces.all_text_contents())
+
+
+SELECT = """(pages, words) => {
+  const p = [...pages.querySelectorAll("p")].find((p) => p.textContent.includes(words));
+  const texts = document.createTreeWalker(p, NodeFilter.SHOW_TEXT);
+  while (!texts.nextNode().data.includes(words)) ;
+  const at = texts.currentNode.data.indexOf(words);
+  getSelection().setBaseAndExtent(texts.currentNode, at, texts.currentNode, at + words.length);
+}"""
+
+
+def select(page: Page, words: str) -> None:
+    """Select words of the open book, and wait until the page has noticed."""
+    page.locator("#pages").evaluate(SELECT, words)
+    expect(page.locator("#selected q")).to_have_text(words)

@@ -66,6 +66,14 @@ def reader(page: Any) -> None:
     page.locator("#pages mark").first.wait_for()
 
 
+def selected(page: Any) -> None:
+    """Who somebody is whose name is selected in the book."""
+    reader(page)
+    browsing.select(page, "Mrs. Lunt")
+    page.locator("#selected-who").click()
+    page.locator("#selected-told blockquote").first.wait_for()
+
+
 def people(page: Any) -> None:
     """Who is in the book, and where they are named."""
     page.goto(f"/#book={BOOK_ID}&read=60")
@@ -124,7 +132,7 @@ def several(page: Any) -> None:
     page.locator("#together summary").click()
 
 
-VIEWS: tuple[View, ...] = (start, answer, maybe, reader, people, library, uploading, answering, error)
+VIEWS: tuple[View, ...] = (start, answer, maybe, reader, selected, people, library, uploading, answering, error)
 # Of a library of several books, of which one has a cover.
 OF_SEVERAL: tuple[View, ...] = (cover, several)
 COVER = """<svg xmlns="http://www.w3.org/2000/svg" width="240" height="360" viewBox="0 0 240 360"

@@ -130,6 +130,57 @@ def test_who_somebody_is_is_quoted_and_each_quote_opens_the_book(page: Any, url:
     expect(page.locator(".told").first).to_be_hidden()
 
 
+def test_of_words_that_are_selected_the_book_tells_who_that_is_so_far(page: Any, url: str) -> None:
+    browsing.ask(page, "ferry", "Who kept the ferry?", read=60)
+    page.locator(".open").first.click()
+    page.locator("#pages mark").first.wait_for()
+    limit = int(0.6 * len(STORY))
+    told = httpx.get(f"{url}/books/ferry/who", params={"name": "Peter Brown", "before": limit}).json()
+    assert 0 < len(told["sentences"])
+    assert all(one["end"] <= limit for one in told["sentences"])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    browsing.select(page, "Peter Brown")
+    page.get_by_role("button", name="Who is that, so far?").click()
+    quotes = page.locator("#selected-told blockquote")
+    expect(quotes).to_have_count(len(told["sentences"]))
+    assert quotes.all_text_contents() == [one["text"] for one in told["sentences"]]
+    assert [one for one in asked if "/who" in one and f"before={limit}" in one]
+    page.locator("#selected-told button").last.click()
+    last = str(told["sentences"][-1]["start"])
+    expect(page.locator("#pages .sentence").first).to_have_attribute("data-start", last)
+    expect(quotes).to_have_count(len(told["sentences"]))  # they stay while their places are looked at
+
+
+def test_of_words_that_are_selected_a_question_can_be_asked(page: Any) -> None:
+    browsing.ask(page, "ferry", "Who kept the ferry?")
+    page.locator(".open").first.click()
+    page.locator("#pages mark").first.wait_for()
+    expect(page.locator("#selected")).to_be_hidden()
+    browsing.select(page, "two thirds of the salt pans")
+    page.get_by_role("button", name="Who is that, so far?").click()
+    expect(page.locator("#selected-told")).to_have_text("Nobody is called so up to here, or several people are.")
+    page.get_by_role("button", name="Ask about it").press("Enter")
+    expect(page.locator("#reader")).to_be_hidden()
+    expect(page.locator("#question")).to_have_value("two thirds of the salt pans")
+    expect(page.locator("#question")).to_be_focused()
+
+
+def test_what_is_said_of_a_selection_goes_with_it(page: Any) -> None:
+    browsing.ask(page, "ferry", "Who kept the ferry?")
+    page.locator(".open").first.click()
+    page.locator("#pages mark").first.wait_for()
+    browsing.select(page, "Aldith Sarn")
+    page.locator("#selected-who").click()
+    page.locator("#selected-told blockquote").first.wait_for()
+    browsing.select(page, "rowed the mayor across")
+    expect(page.locator("#selected-told")).to_be_empty()
+    page.evaluate("getSelection().collapseToStart()")
+    expect(page.locator("#selected")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator("#reader")).to_be_hidden()
+
+
 def test_nothing_from_behind_the_limit_is_asked_for_and_what_is_open_closes_when_it_moves(page: Any) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -176,7 +227,7 @@ def test_facts_are_shown_and_each_opens_the_book_where_it_says_so(page: Any, url
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", browsing.WIDTHS)
-def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
+def test_no_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
     chromium: Any, url: str, colours: str, size: str
 ) -> None:
     with browsing.visiting(chromium, url, **browsing.looks(colours, size)) as page:
@@ -189,3 +240,8 @@ def test_neither_part_has_a_fault_that_axe_finds_or_is_wider_than_the_screen(
         page.locator('[aria-controls="recap"]').click()
         page.locator("#recap blockquote").first.wait_for()
         browsing.check(page, "recap")
+        page.locator("#recap figcaption button").first.click()
+        browsing.select(page, "Aldith Sarn")
+        page.locator("#selected-who").click()
+        page.locator("#selected-told blockquote").first.wait_for()
+        browsing.check(page, "what is selected")

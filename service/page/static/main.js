@@ -15,6 +15,7 @@ import * as memory from "./memory.js";
 import { Overviews } from "./overviews.js";
 import { Reader } from "./reader.js";
 import { idOfShelf, limitOf, open } from "./scope.js";
+import { offerSelected } from "./selected.js";
 import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
 import { showTogether } from "./together.js";
@@ -54,6 +55,10 @@ const reader = new Reader(at("reader"), (book, end) => {
   const share = Math.min(100, Math.floor((100 * end + 99) / book.characters));
   readUpTo(book.id, share);
   move({ book: scope.id, q: wanted().q, read: scope.isOne ? share : 100 });
+});
+offerSelected(reader, (words) => {
+  question.value = words;
+  question.focus();
 });
 const library = new Library(
   at("library"),

@@ -3,14 +3,11 @@
 
 import * as api from "./api.js";
 import { drawPlaces } from "./places.js";
-import { Problem } from "./problems.js";
+import { fill, openAt, quote, whoIs } from "./quotes.js";
 import { element } from "./text.js";
 import { count, percent } from "./words.js";
 
 const FIRST_SHOWN = 12; // persons; the others are shown on request
-
-const inWords = ({ message, near = [] }) =>
-  near.length > 0 ? `${message} Did you mean ${near.join(" or ")}?` : message;
 
 /**
  * Buttons in `box`, each of which opens its part. `onOpen(place, marks)` hears which place of the book is
@@ -60,17 +57,9 @@ export class Overviews {
   }
 
   /** Puts into `into` what `made` resolves to, unless the book or the limit are others by then. */
-  async fill(into, made) {
+  fill(into, made) {
     const { book, limit } = this;
-    const said = element("p", { className: "quiet", role: "status" }, "Reading …");
-    into.replaceChildren(said);
-    try {
-      const children = await made();
-      if (book === this.book && limit === this.limit) into.replaceChildren(...children);
-    } catch (error) {
-      if (!(error instanceof Problem)) console.error(error);
-      if (book === this.book && limit === this.limit) said.textContent = inWords(error);
-    }
+    return fill(into, made, () => book === this.book && limit === this.limit);
   }
 
   async people() {
@@ -101,16 +90,9 @@ export class Overviews {
     name.addEventListener("click", async () => {
       told.hidden = !told.hidden;
       name.ariaExpanded = String(!told.hidden);
-      if (!told.hidden) await this.fill(told, () => this.who(one.name));
+      if (!told.hidden) await this.fill(told, () => whoIs(this.book, one.name, this.limit, this.onOpen));
     });
     return element("li", {}, name, drawPlaces(one, this.book, (place) => this.onOpen(place, [{ ...place, tag: "mark" }])), told);
-  }
-
-  async who(name) {
-    const { sentences } = await api.who(this.book.id, name, this.limit);
-    return sentences.length > 0
-      ? sentences.map((one) => this.quote(one))
-      : [element("p", { className: "quiet" }, "The book has said nothing of them yet.")];
   }
 
   async facts() {
@@ -133,7 +115,7 @@ export class Overviews {
   value({ text, evidence }) {
     const said = text.replaceAll("\n", " ");
     if (evidence === null) return said;
-    return element("button", { type: "button", className: "plain", onclick: () => this.open(evidence) }, said);
+    return element("button", { type: "button", className: "plain", onclick: () => openAt(evidence, this.onOpen) }, said);
   }
 
   async recap() {
@@ -144,27 +126,8 @@ export class Overviews {
         "section",
         {},
         element("h2", { className: "label" }, part.chapter ?? percent(part.start / this.book.characters)),
-        ...part.sentences.map((one) => this.quote(one)),
+        ...part.sentences.map((one) => quote(one, this.onOpen)),
       ),
     );
-  }
-
-  /** A sentence of the book; its place opens the book there. */
-  quote(one) {
-    const place = [one.page && `page ${one.page}`, one.chapter, `${one.percent}\u00a0%`].filter(Boolean).join(" · ");
-    return element(
-      "figure",
-      { className: "quote" },
-      element("blockquote", { dir: "auto" }, one.text),
-      element(
-        "figcaption",
-        {},
-        element("button", { type: "button", className: "plain", onclick: () => this.open(one) }, place),
-      ),
-    );
-  }
-
-  open({ start, end }) {
-    this.onOpen({ start }, [{ start, end, tag: "span", className: "sentence" }]);
   }
 }
