@@ -132,7 +132,10 @@ def several(page: Any) -> None:
     page.locator("#together summary").click()
 
 
-VIEWS: tuple[View, ...] = (start, answer, maybe, reader, selected, people, library, uploading, answering, error)
+VIEWS: tuple[View, ...] = (
+    *(start, answer, maybe, reader, selected),
+    *(people, library, uploading, answering, error),
+)
 # Of a library of several books, of which one has a cover.
 OF_SEVERAL: tuple[View, ...] = (cover, several)
 COVER = """<svg xmlns="http://www.w3.org/2000/svg" width="240" height="360" viewBox="0 0 240 360"

@@ -73,6 +73,8 @@ YES_NO = [
     "Do you know if Pim falls?",
     "Hi! Does Pim fall?",
     "In the end, does the captain come back?",
+    "When the storm came, did Pim light the lamp?",
+    "Where Ines lives, is there a well?",
 ]
 READABLE = [
     "Did the captain row to Quill Point or to the lighthouse?",
@@ -85,6 +87,11 @@ READABLE = [
     "Name the captain, can you?",
     "The captain, a stranger to Pim, is called what?",
     "left, right",
+    "When the storm came, what did Pim do?",
+    "When the storm came, did Ruta or Pim light the lamp?",
+    "When, exactly, did the captain sail?",
+    "When in the story, by the way, does the captain sail?",
+    "When Pim, who had fallen, woke up, whom did he see?",
     "Who found out about the plot?",
     "Why did the plot against the captain fail?",
     "What did Ines grow in her garden plot?",

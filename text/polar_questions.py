@@ -30,6 +30,12 @@ _TAG = re.compile(
 _BEHIND_OPENING = re.compile(rf"[,:;.?!–—-]\s*{_VERB}\s+(?!you\b)\w", re.I)
 # "The captain, a stranger, is called what?"
 _QUESTION_WORD = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.I)
+# "When the ferry came, did he leave?" begins with a clause; "When, exactly, did he leave?" does not.
+_CLAUSE = re.compile(
+    rf"\A\W*(?:when|where)(?:ever)?\s+(?!{_VERB}\b|(?:exactly|precisely|about|roughly|else)\b)"
+    r"(?!(?:at|by|during|in|on)\b)",
+    re.I,
+)
 _LAST_MARK = re.compile(r"[^\w?]*\Z")
 _OR = re.compile(r"\bor\b", re.I)
 
@@ -47,7 +53,13 @@ def is_polar(question: str) -> bool:
     return bool(found) and _OR.search(question) is None
 
 
+def is_polar_behind_clause(question: str) -> bool:
+    """Whether it is one behind a clause: "When the ferry came, did he leave?"."""
+    return _asks_behind_opening(question) and _OR.search(question) is None
+
+
 def _asks_behind_opening(question: str) -> bool:
     """Whether its verb stands behind a clause: "In the end, does Wenna come back?"."""
     marked = _LAST_MARK.sub("", question).endswith("?")
+    question = _CLAUSE.sub("", question)
     return marked and not _QUESTION_WORD.search(question) and _BEHIND_OPENING.search(question) is not None

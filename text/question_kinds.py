@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from text.book_words import THE_BOOK
 from text.plain_questions import SOMEBODY, plain_question
-from text.polar_questions import AUXILIARIES, is_polar, offers_yes_or_no
+from text.polar_questions import AUXILIARIES, is_polar, is_polar_behind_clause, offers_yes_or_no
 from text.summary_requests import asks_summary
 from text.tokens import Token, tokens
 
@@ -110,6 +110,8 @@ def question_kind(question: str) -> Kind:
         return Kind.OTHER if "or" in keys and not offers_yes_or_no(question) else Kind.YES_NO
     if not asking:
         return Kind.YES_NO if is_polar(question) else Kind.OTHER
+    if asking == [0] and is_polar_behind_clause(question):
+        return Kind.YES_NO
     after_clause = [at for at in asking if at and keys[at - 1] == ","]
     at = after_clause[0] if after_clause and keys[asking[0]] in {"when", "where"} else asking[0]
     return _refined(_OF_WORD[keys[at]], keys[at + 1 :])
