@@ -40,6 +40,14 @@ class _Replaced(Overtaken):
     """A book that is not in the build any more that was to be merged."""
 
 
+class _Damaged(IndexMismatch):
+    """A book whose files turned out to be damaged when it was opened, and its id."""
+
+    def __init__(self, id: str, error: IndexMismatch) -> None:
+        super().__init__(str(error))
+        self.id = id
+
+
 def merge_store(
     store: Store, force: bool = False, on_progress: Callable[[int, int], None] | None = None
 ) -> tuple[MergedManifest, bool]:
@@ -62,7 +70,7 @@ def merge_store(
             opened = partial(_open_build, store, builds)
             return claim.publish(lambda into: write_merged(builds, opened, into, on_progress))
 
-        attempts = 1
+        attempts, damaged = 1, set[str]()
         while True:
             try:
                 return publish(builds), True
@@ -71,13 +79,21 @@ def merge_store(
                     raise
                 log.info("%s", error)
                 attempts += 1
-                builds = _fit_builds(store)
+                builds = {id: build for id, build in _fit_builds(store).items() if id not in damaged}
+            except _Damaged as error:
+                log.warning("left out of what is merged: %s", error)
+                damaged.add(error.id)
+                del builds[error.id]
+                _require_books(builds)
 
 
 def _open_build(store: Store, builds: Mapping[str, str], id: str) -> BookIndex:
-    """The book in the build that is named; raises ``_Replaced``."""
+    """The book in the build that is named; raises ``_Replaced`` and ``_Damaged``."""
     with suppress(UnknownBook):
-        index = store.open(id)
+        try:
+            index = store.open(id)
+        except IndexMismatch as error:
+            raise _Damaged(id, error) from error
         # A build that was replaced never serves again: one that still does is the one that was opened.
         if store.current(id) == builds[id]:
             return index
@@ -95,9 +111,13 @@ def _fit_builds(store: Store) -> dict[str, str]:
             fit.append((id, store.current(id), store.manifest(id).encoder_hash))
     usual = most_common([encoder for _, _, encoder in fit])
     builds = {id: build for id, build, encoder in fit if encoder == usual}
+    _require_books(builds)
+    return builds
+
+
+def _require_books(builds: Mapping[str, str]) -> None:
     if not builds:
         raise UnknownBook("the store has no book to merge; fill it with: storyqa index PATH")
-    return builds
 
 
 def most_common(encoders: Sequence[str]) -> str | None:

@@ -219,6 +219,31 @@ def test_books_that_go_on_changing_are_not_merged(store: IndexStore, tmp_path: P
     assert merged(changing).manifest == before
 
 
+def test_a_book_whose_files_are_damaged_is_left_out(
+    store: IndexStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hurt = copied(store, tmp_path)
+    ids = hurt.ids()
+    damage(hurt, ids[1])
+    manifest, built = merge_store(hurt)
+    assert built
+    assert [book.id for book in manifest.books] == [id for id in ids if id != ids[1]]
+    assert f"'{ids[1]}'" in caplog.text
+    for id in set(ids) - {ids[1]}:
+        damage(hurt, id)
+    with pytest.raises(UnknownBook, match="no book to merge"):
+        merge_store(hurt, force=True)
+
+
+def damage(store: IndexStore, id: str) -> None:
+    """Change a byte of the book's postings."""
+    [path] = (store.root / "books" / id).glob("*/postings.npy")
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.unlink()
+    path.write_bytes(content)
+
+
 def test_books_of_another_encoder_than_the_merged_index_are_searched_one_by_one(
     store: IndexStore, tmp_path: Path
 ) -> None:
