@@ -28,7 +28,9 @@ ROOT = Path(__file__).parents[1]
 def test_the_loader_is_there_and_its_defaults_are_the_first_setting_and_split(name: str) -> None:
     spec = BENCHMARKS[name]
     parameters = inspect.signature(spec.load).parameters
-    assert next(iter(parameters)) == {"cloze": "book", "domains": "setting"}.get(name, "data")
+    assert next(iter(parameters)) == {"cloze": "book", "domains": "setting", "everyday": "held_out"}.get(
+        name, "data"
+    )
     for option, choices in (("setting", spec.settings), ("split", spec.splits)):
         assert choices
         if option in parameters:
@@ -79,7 +81,12 @@ def test_a_figure_is_printed_in_the_unit_that_papers_have_it_in() -> None:
 def test_every_line_says_where_the_data_set_is_described() -> None:
     for spec in BENCHMARKS.values():
         assert spec.does.endswith(".")
-        if spec.name not in ("cloze", "domains", "novels"):  # one's own books, and our own writing
+        if spec.name not in (
+            "cloze",
+            "domains",
+            "everyday",
+            "novels",
+        ):  # one's own books, and our own writing
             assert spec.paper is not None
             assert spec.paper.rpartition(" ")[2].isdigit()
         assert Path(spec.where.partition(":")[0].replace(".", "/")).parent.name == "benchmarks"

@@ -29,6 +29,7 @@ READING = (
         "stories",
         "articles",
         "novels",
+        "everyday",
         "mctest",
         "clozes",
         "elsewhere",
@@ -70,7 +71,8 @@ RECORDED = {
     ),
     **dict.fromkeys(("span", "large", "rerank", "generate"), READING),
     "write": (
-        *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "novels", "mctest", "clozes"),
+        *("seed", "backbone", "fairytales", "summaries", "stories", "articles", "novels"),
+        *("everyday", "mctest", "clozes"),
         *("elsewhere", "renamed", "rate", "rank", "batch_tokens", "longest", "examples", "compiled", "start"),
         "chunk",
     ),
@@ -165,7 +167,9 @@ def test_what_nothing_can_be_learnt_from_is_no_option() -> None:
 
 def test_the_help_of_data_names_all_that_the_recipe_reads() -> None:
     described = options_of("recipe")["data"].help
-    assert all(name in described for name in ("FairytaleQA", "SQuAD", "NarrativeQA", "MCTest", "novels"))
+    assert all(
+        name in described for name in ("FairytaleQA", "SQuAD", "NarrativeQA", "MCTest", "novels", "everyday")
+    )
 
 
 def test_a_decoder_is_not_trained_into_the_folder_of_its_encoder(

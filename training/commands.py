@@ -26,8 +26,8 @@ app = typer.Typer(
 Data = Annotated[
     list[Path],
     typer.Option(
-        help="A folder with FairytaleQA, SQuAD v1.1, NarrativeQA, MCTest or the novels of evaluate novels; "
-        "give it once for each."
+        help="A folder with FairytaleQA, SQuAD v1.1, NarrativeQA, MCTest, the novels of evaluate novels or "
+        "everyday texts (evaluation/benchmarks/everyday); give it once for each."
     ),
 ]
 OfficialData = Annotated[

@@ -12,6 +12,7 @@ import numpy as np
 from evaluation.benchmarks.benchmark import Place
 from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Document, LabelledQuestion
+from training.corpora.everyday import EVERYDAY
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
@@ -22,7 +23,9 @@ from training.span_targets import Target, target_spans
 
 CANDIDATES = 8  # passages that BM25 finds best, among which are the hard negatives
 UNANSWERABLE_SHARE = 0.08  # of the questions about fairy tales
-DISTRACTED_SHARE = 0.35  # of the questions about articles have another paragraph beside the right one
+DISTRACTED_SHARE = (
+    0.35  # of those about articles and everyday texts have another paragraph beside the right one
+)
 READ_WHOLE = (SUMMARIES, TRAIN_SUMMARIES, CHILDRENS_STORIES)
 UNLABELLED_PASSAGES = 3
 GIVEN_SHARE = 0.6  # of the questions about fairy tales are shown with their sections alone
@@ -66,7 +69,7 @@ def sample_example(
         return _of_fairy_tale(document, question, sampling, rng)
     if document.kind in READ_WHOLE:
         return example_of(question, [document.text], [0], sampling)
-    if document.kind == ARTICLES:
+    if document.kind in (ARTICLES, EVERYDAY):
         right = document.answering(question)[:1]
         others = []
         if sampling.distractors and rng.random() < DISTRACTED_SHARE:

@@ -20,6 +20,7 @@ from text.spans import overlaps
 from training.context_sampling import nearest_passages
 from training.contrastive_batches import document_windows
 from training.corpora.corpus import Document, LabelledQuestion, iter_questions, sparse_index
+from training.corpora.everyday import EVERYDAY
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import SUMMARIES, TRAIN_STORIES
 from training.corpora.novels import NOVELS
@@ -130,6 +131,10 @@ def _answer_scores(
         "summaries": [(q, (d.text,)) for d, q in summaries],
         "novels": [
             (q, tuple(d.texts[n] for n in _confusable(d, q))) for d, q in _answerable(held_out, whole)
+        ],
+        "everyday": [
+            (q, tuple(d.texts[n] for n in d.answering(q)))
+            for d, q in _sample([document for document in held_out if document.kind == EVERYDAY], whole)
         ],
     }
     for where, questions in given.items():

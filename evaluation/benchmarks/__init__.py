@@ -74,6 +74,13 @@ BENCHMARKS: dict[str, BenchmarkSpec] = by_name(
         splits=("own",),
     ),
     BenchmarkSpec(
+        "everyday",
+        "evaluation.benchmarks.everyday:load",
+        "Recipes, manuals, minutes and more, our own writing: a text is given, and the answer stands in it.",
+        settings=("texts",),
+        splits=("own",),
+    ),
+    BenchmarkSpec(
         "novels",
         "evaluation.benchmarks.novels:load",
         "Whole novels, and natural questions about them of our own, with the places that answer them.",

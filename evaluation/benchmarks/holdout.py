@@ -1,4 +1,4 @@
-"""Which stories of the training data are held out: models, weights and thresholds are chosen on them."""
+"""Which texts of the training data are held out: models, weights and thresholds are chosen on them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from importlib.resources import files
 FAIRYTALEQA_SHARE = 0.1
 NARRATIVEQA_SHARE = 0.2
 NOVELS_SHARE = 0.15
-HELD_OUT = "held out"  # the part of a split that these stories are
-HELD_OUT_HELP = "Only the stories that training holds out: to choose by, not to report."
+EVERYDAY_SHARE = 1 / 6
+HELD_OUT = "held out"  # the part of a split that these are
+HELD_OUT_HELP = "Only what training holds out: to choose by, not to report."
 HELD_OUT_NOTE = "held-out stories of the training data: for choosing, not for reporting"
 TRAINED_ON_NOTE = "the default models were trained on this split: for them these are no clean figures"
 _SEED = 13

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evaluation.benchmarks.holdout import FAIRYTALEQA_SHARE, NARRATIVEQA_SHARE, NOVELS_SHARE, held_out
+from evaluation.benchmarks.holdout import (
+    EVERYDAY_SHARE,
+    FAIRYTALEQA_SHARE,
+    NARRATIVEQA_SHARE,
+    NOVELS_SHARE,
+    held_out,
+)
 from training.corpora import (
     cloze,
     cloze_documents,
+    everyday,
     fairytaleqa,
     mctest,
     narrativeqa,
@@ -17,6 +24,7 @@ from training.corpora import (
     wikireading,
 )
 from training.corpora.corpus import Corpus, Document, NoTrainingData
+from training.corpora.everyday import EVERYDAY
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_STORIES, TRAIN_SUMMARIES
 from training.corpora.novels import NOVELS
@@ -29,6 +37,7 @@ SOURCES = {
     **narrativeqa.SOURCES,
     **mctest.SOURCES,
     **novels.SOURCES,
+    **everyday.SOURCES,
     **cloze.SOURCES,
     **cloze_documents.SOURCES,
     **wikireading.SOURCES,
@@ -36,11 +45,11 @@ SOURCES = {
 
 
 def load_corpus(folders: Sequence[Path]) -> Corpus:
-    """FairytaleQA, SQuAD v1.1, MCTest train, half A of NarrativeQA valid, novels: what the folders hold.
+    """FairytaleQA, SQuAD v1.1, MCTest train, half A of NarrativeQA valid, novels, everyday texts.
 
-    A folder is recognised by what it holds. Stories of FairytaleQA and of half A, and novels, are held out
-    (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder that holds none of
-    them, and the loaders' ``DataError`` for files in another layout.
+    A folder is recognised by what it holds. Stories of FairytaleQA and of half A, novels, and kinds of
+    everyday texts are held out (``evaluation.benchmarks.holdout``). Raises NoTrainingData for a folder
+    that holds none of them, and the loaders' ``DataError`` for files in another layout.
     """
     documents: list[Document] = []
     for folder in folders:
@@ -48,6 +57,8 @@ def load_corpus(folders: Sequence[Path]) -> Corpus:
             documents += narrativeqa.load_half_a(folder) + narrativeqa.load_excerpt(folder)
         elif novels.is_in(folder):
             documents += novels.load(folder)
+        elif everyday.is_in(folder):
+            documents += everyday.load(folder)
         else:
             documents += _load_other(folder)
     return _hold_out(
@@ -57,6 +68,7 @@ def load_corpus(folders: Sequence[Path]) -> Corpus:
             SUMMARIES: NARRATIVEQA_SHARE,
             STORIES: NARRATIVEQA_SHARE,
             NOVELS: NOVELS_SHARE,
+            EVERYDAY: EVERYDAY_SHARE,
         },
     )
 
@@ -96,8 +108,9 @@ def _load_other(folder: Path) -> list[Document]:
         f"{folder} holds no training data; wanted FairytaleQA (questions/train and "
         "section-stories/train), SQuAD v1.1 (train-v1.1.json or train-v1.1.json.xz), "
         "MCTest (mc160.train.tsv or mc500.train.tsv and their .ans), "
-        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv) or "
-        "novels that there are questions about (<Gutenberg id>.txt, or NarrativeQA's <document id>.content)"
+        "NarrativeQA (documents.csv, qaps.csv, third_party/wikipedia/summaries.csv), "
+        "novels that there are questions about (<Gutenberg id>.txt, or NarrativeQA's <document id>.content) "
+        "or everyday texts (evaluation/benchmarks/everyday)"
     )
 
 

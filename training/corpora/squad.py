@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 from evaluation.benchmarks import squad
-from evaluation.benchmarks.benchmark import Question
+from evaluation.benchmarks.benchmark import Benchmark, Question
 from training.corpora.corpus import Document, LabelledQuestion
 
 ARTICLES = "articles"
@@ -26,23 +27,32 @@ def load(folder: Path) -> list[Document]:
     Raises ``DataError`` where the folder does not hold it.
     """
     benchmark = squad.load(squad.file_of(folder, squad.TRAIN) or folder / f"{squad.TRAIN}.json")
+    return paragraphs_by(benchmark, ARTICLES, lambda question: question.story)
+
+
+def paragraphs_by(benchmark: Benchmark, kind: str, name: Callable[[Question], str]) -> list[Document]:
+    """A document of this kind per ``name`` of a question, the paragraphs asked about as its passages.
+
+    A gold place is the answer itself.
+    """
     paragraphs: dict[str, dict[str, str]] = defaultdict(dict)
-    by_story: dict[str, list[Question]] = defaultdict(list)
+    by_name: dict[str, list[Question]] = defaultdict(list)
     for question in benchmark.questions:
-        if question.book not in paragraphs[question.story]:
-            paragraphs[question.story][question.book] = benchmark.books[question.book]().text
-        by_story[question.story].append(question)
-    return [_article(story, texts, by_story[story]) for story, texts in paragraphs.items()]
+        of_one = paragraphs[name(question)]
+        if question.book not in of_one:
+            of_one[question.book] = benchmark.books[question.book]().text
+        by_name[name(question)].append(question)
+    return [_document(kind, one, texts, by_name[one]) for one, texts in paragraphs.items()]
 
 
-def _article(story: str, paragraphs: dict[str, str], questions: list[Question]) -> Document:
+def _document(kind: str, name: str, paragraphs: dict[str, str], questions: list[Question]) -> Document:
     starts = [0]
     for text in paragraphs.values():
         starts.append(starts[-1] + len(text) + len(_BETWEEN_PARAGRAPHS))
     start_of = dict(zip(paragraphs, starts, strict=False))
     return Document(
-        ARTICLES,
-        story,
+        kind,
+        name,
         _BETWEEN_PARAGRAPHS.join(paragraphs.values()),
         tuple((start, end - len(_BETWEEN_PARAGRAPHS)) for start, end in pairwise(starts)),
         tuple(

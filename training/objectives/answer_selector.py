@@ -22,6 +22,7 @@ from readers.reading import Reading
 from retrieval.rerank import RerankRetriever
 from terminal.progress import ProgressBars
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, NoTrainingData, iter_questions
+from training.corpora.everyday import EVERYDAY
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.narrativeqa import STORIES, SUMMARIES
 from training.corpora.novels import NOVELS
@@ -54,6 +55,7 @@ _READ_AS = {
     STORIES: (STORIES,),
     NOVELS: (NOVELS,),
     ARTICLES: (ARTICLES,),
+    EVERYDAY: (EVERYDAY,),
 }
 
 
@@ -63,7 +65,8 @@ def score_candidates(
     """The candidates for ``questions``, scored.
 
     Of ``sections`` of tales the section is read, of ``stories`` passages found in one book of all tales, or
-    in the full story; summaries are read whole, of novels the passages found, and of articles the paragraph.
+    in the full story; summaries are read whole, of novels the passages found, and of articles
+    and everyday texts the paragraph.
     ``tell(step, done, of)`` is told how far it is. What is ``kept`` already is not read again; raises Paused
     as ``kept.add``.
     """
@@ -122,7 +125,7 @@ def _reading(
         return Reading(question.text, tuple(document.text[start:end] for start, end in question.gold))
     if where == SUMMARIES:
         return Reading(question.text, (document.text,))
-    if where == ARTICLES:
+    if where in (ARTICLES, EVERYDAY):
         [paragraph] = document.answering(question)
         return Reading(question.text, (document.texts[paragraph],))
     return found_reading(retrievers[book_of(document)], question.text)
@@ -145,7 +148,9 @@ def train(
     questions: Annotated[
         int,
         typer.Option(
-            min=1, help="At most so many of fairy tales, of summaries, of stories, of novels, of articles."
+            min=1,
+            help="At most so many of fairy tales, of summaries, of stories, of novels, of articles "
+            "and of everyday texts.",
         ),
     ] = MOST,
     writer: Annotated[

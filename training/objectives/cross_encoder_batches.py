@@ -14,6 +14,7 @@ from readers.default.decoding import answer_tokens
 from training.context_sampling import Example
 from training.corpora.cloze_documents import CLOZES
 from training.corpora.corpus import Corpus, Document, LabelledQuestion, iter_questions
+from training.corpora.everyday import EVERYDAY
 from training.corpora.fairytaleqa import FAIRYTALES
 from training.corpora.mctest import CHILDRENS_STORIES
 from training.corpora.narrativeqa import STORIES, SUMMARIES, TRAIN_SUMMARIES
@@ -36,6 +37,7 @@ def draw_questions(corpus: Corpus, settings: QuestionSettings) -> list[tuple[Doc
         (CHILDRENS_STORIES, settings.mctest),
         (STORIES, settings.stories),
         (NOVELS, settings.novels),
+        (EVERYDAY, settings.everyday),
     ):
         order += list(iter_questions(corpus.of(kind))) * passes
     articles = [

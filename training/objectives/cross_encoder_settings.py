@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from encoders.backbone import MINILM, MPNET
-from training.objectives.options import Novels, Rank, Seed
+from training.objectives.options import Everyday, Novels, Rank, Seed
 
 Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
@@ -62,9 +62,9 @@ Copies = Annotated[bool, typer.Option(help="The decoder may copy, or only genera
 class QuestionSettings:
     """Beside which backbone a run trains, and which questions it sees.
 
-    ``fairytales``, ``summaries``, ``stories`` and ``novels`` say how often a question of each kind is seen,
-    ``articles`` how many of SQuAD's are, and ``clozes`` how many clozes come before them all; of
-    ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
+    ``fairytales``, ``summaries``, ``stories``, ``novels`` and ``everyday`` say how often a question of each
+    kind is seen, ``articles`` how many of SQuAD's are, and ``clozes`` how many clozes come before them all;
+    of ``elsewhere`` and ``renamed`` shares of them the question is asked of another document, or a name in it
     replaced.
     """
 
@@ -75,6 +75,7 @@ class QuestionSettings:
     stories: Stories = 1
     articles: Articles = 2_500
     novels: Novels = 0
+    everyday: Everyday = 0
     mctest: Mctest = 1
     clozes: Clozes = 0
     elsewhere: float = 0.0

@@ -20,6 +20,7 @@ Within = Annotated[
     ),
 ]
 Novels = Annotated[int, typer.Option(min=0, help="Passes over our own questions about novels.")]
+Everyday = Annotated[int, typer.Option(min=0, help="Passes over our own questions about everyday texts.")]
 Seed = Annotated[int, typer.Option(help="For order, negatives and what begins at random.")]
 Rank = Annotated[int, typer.Option(min=0, help="Train adapters of this rank (LoRA); 0 trains the layers.")]
 # Of networks from nothing; None is what the system's paper has.

@@ -78,6 +78,7 @@ LARGE_ON_GPU = {
     "stories": 2,
     "mctest": 2,
     "novels": 2,
+    "everyday": 2,
     "articles": 90_000,
     "rate": 6e-4,
 }
@@ -93,7 +94,7 @@ STEPS = (
             f"large-{seed}",
             _READING,
             f"{_SETTINGS}:LargeSettings",
-            {"seed": seed, "novels": 1},
+            {"seed": seed, "novels": 1, "everyday": 1},
             on_gpu=LARGE_ON_GPU,
         )
         for seed in (13, 14)
@@ -110,6 +111,7 @@ STEPS = (
                 "summaries": 3,
                 "mctest": 3,
                 "novels": 2,
+                "everyday": 3,
                 "articles": 15_000,
                 "unlabelled": 0.2,
                 "reworded": reworded,
