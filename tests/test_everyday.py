@@ -34,7 +34,7 @@ def test_there_are_many_kinds_and_of_each_many_texts_and_questions() -> None:
     for question in EVERY.questions:
         assert question.kind is not None
         of_kind[question.kind].add(question.book)
-    assert len(of_kind) == 24
+    assert len(of_kind) == 48
     assert min(map(len, of_kind.values())) >= 10
     asked = Counter(question.book for question in EVERY.questions)
     assert asked.keys() == TEXTS.keys()
@@ -82,7 +82,7 @@ def test_kinds_are_held_out_of_training_and_are_what_may_be_chosen_by(corpus: Co
     assert apart == {question.kind for question in everyday.load(held_out=True).questions}
     assert apart < held_out_list()
     assert {document.kind for document in (*corpus.train, *corpus.held_out)} == {EVERYDAY}
-    assert len(corpus.train) == 20
+    assert len(corpus.train) == 44
     asked = [question.text for _, question in iter_questions([*corpus.train, *corpus.held_out])]
     assert sorted(asked) == sorted(question.text for question in EVERY.questions)
 

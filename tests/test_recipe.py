@@ -129,7 +129,7 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
 ) -> None:
     data = folktales.write_many_tales(tmp_path / "data", "train", stories=12, felt=True)
     out = tmp_path / "out"
-    arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--json"]
+    arguments = ["train", "recipe", "--data", str(data), "--out", str(out), "--share", "0.6", "--json"]
     assert run([*arguments, "--minutes", "0"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "steps": {},
@@ -138,7 +138,7 @@ def test_it_can_be_stopped_and_leaves_a_reader_that_answers(
     }
     assert run(arguments) == 2
     assert "--resume" in capsys.readouterr().err
-    assert run([*arguments, "--resume", "--share", "0.5"]) == 2
+    assert run([*arguments, "--resume", "--share", "1"]) == 2
     assert "another share" in capsys.readouterr().err
     assert run([*arguments, "--resume"]) == 0
     report = json.loads(capsys.readouterr().out)

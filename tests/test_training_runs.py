@@ -27,6 +27,7 @@ from service.cli import run
 from training.corpora.corpus import Corpus
 from training.corpora.loading import load_corpus
 from training.export import load_start, require_backbone, save_weights
+from training.invocation import Invocation
 from training.objectives import bi_encoder, cross_encoder
 from training.objectives.attention_sum import AttentionSumObjective, AttentionSumSettings
 from training.objectives.averaging import average, mean_adapter
@@ -201,10 +202,9 @@ def test_a_run_that_is_planned_by_time_ends_then_and_its_rates_with_it(
 
 @pytest.mark.training
 def test_the_card_of_a_run_that_is_planned_by_time_tells_how_much_it_saw(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    arguments = ["train", "rerank", "--data", str(data), "--out", str(out), "--rank", "2"]
-    assert run([*arguments, "--fairytales", "99", "--within", "0"]) == 0
-    assert '"examples": 512, ' in (out / "span.md").read_text("utf-8")
+    settings = replace(TINY, rank=2, fairytales=99, generate_weight=0.0)
+    cross_encoder.train(Invocation([data], tmp_path, "storyqa train span --within 0"), settings, within=0)
+    assert f'"examples": {2 * TINY.chunk}, ' in (tmp_path / "span.md").read_text("utf-8")
 
 
 def test_a_folder_that_holds_another_run_is_not_gone_on_with(corpus: Corpus, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_decoder_that_was_trained_without_copies_generates_for_who_reads_its_f
 @pytest.mark.training
 def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_path: Path) -> None:
     task = BiEncoderTask(
-        BiEncoderSettings(rank=8, passes=40, articles=0, rate=2e-3), Corpus(corpus.train, corpus.train)
+        BiEncoderSettings(rank=8, passes=16, articles=0, rate=4e-3), Corpus(corpus.train, corpus.train)
     )
     batch = next(iter(task.batches(0)))
     before = task.losses(batch)["contrastive"].item()
@@ -317,7 +317,7 @@ def test_the_encoder_learns_where_questions_are_answered(corpus: Corpus, tmp_pat
 
 @pytest.mark.training
 def test_an_encoder_learns_what_another_finds_alike(corpus: Corpus, tmp_path: Path) -> None:
-    settings = BiEncoderSettings(rank=8, passes=20, articles=0, rate=2e-3)
+    settings = BiEncoderSettings(rank=8, passes=8, articles=0, rate=4e-3)
     alone = Trainer(BiEncoderTask(settings, corpus), tmp_path / "teacher")
     alone.train(validations=0)
     bi_encoder.export(alone, "storyqa train dense")
@@ -337,7 +337,7 @@ def test_an_encoder_learns_what_another_finds_alike(corpus: Corpus, tmp_path: Pa
 
 @pytest.mark.training
 def test_an_encoder_goes_on_from_another(corpus: Corpus, tmp_path: Path) -> None:
-    settings = BiEncoderSettings(rank=8, passes=20, articles=0, rate=2e-3)
+    settings = BiEncoderSettings(rank=8, passes=8, articles=0, rate=4e-3)
     first = Trainer(BiEncoderTask(settings, corpus), tmp_path)
     first.train(validations=0)
     bi_encoder.export(first, "storyqa train dense")

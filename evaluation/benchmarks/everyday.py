@@ -23,7 +23,7 @@ FOLDER = Path(str(files(__package__) / "everyday"))
 
 
 def load(held_out: Annotated[bool, HELD_OUT_HELP] = False) -> Benchmark:
-    """The questions about texts of 24 kinds; each answer is a span of the text given.
+    """The questions about texts of 48 kinds; each answer is a span of the text given.
 
     They come with storyqa, in SQuAD's layout. ``held_out`` keeps the kinds that models are chosen on.
     """
