@@ -1,6 +1,6 @@
 """Where the time of a question goes, by step and by layer of the encoder, as a picture and a table.
 
-    python -m benchmarks.profile [--data FOLDER] [--questions 12] [--docs DOCS]
+    python -m benchmarks.profile [--data FOLDER] [--questions 12] [--words 60000] [--docs DOCS]
 
 Ten passages that BM25 finds are read by the default reader; figures are means of the questions.
 ``--data`` holds the data sets as their publishers lay them out; without it the texts are made up.
@@ -150,6 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Profile the answering of a question by step and layer.")
     parser.add_argument("--data", type=Path, help="the data sets' folder; made-up texts without it")
     parser.add_argument("--questions", type=int, default=12)
+    parser.add_argument("--words", type=int, default=WORDS, help="how long the book is")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="where performance.md is")
     given = parser.parse_args()
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -157,12 +158,13 @@ def main() -> None:
     if pick_runtime().name != OPENVINO:
         log.warning("not profiled: the models run in %s, and OpenVINO's nodes are timed", pick_runtime())
         return
-    texts = real(given.data, WORDS) if given.data else generated(WORDS)
+    words = given.words
+    texts = real(given.data, words) if given.data else generated(words)
     with tempfile.TemporaryDirectory() as scratch:
         store = IndexStore(Path(scratch))
-        growth.build_lengths(texts, [WORDS], store)
+        growth.build_lengths(texts, [words], store)
         found = profile(
-            store, growth.index_of(store, WORDS).id, texts.questions[: _WARM_UP + given.questions]
+            store, growth.index_of(store, words).id, texts.questions[: _WARM_UP + given.questions]
         )
     where = f"commit `{commit()}`, {datetime.now(UTC).date()}, on {machine()['processor']}"
     write(found, f"Profiled at {where}: means of {given.questions} questions.", given.docs)

@@ -176,7 +176,17 @@ def test_the_table_has_every_step_and_layer_and_the_picture_is_the_same_when_dra
 @pytest.mark.usefixtures("all_instructions")
 def test_the_command_profiles_a_book_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "performance.md").write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "benchmarks.profile", "--questions", "2", "--docs", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.profile",
+        "--questions",
+        "2",
+        "--words",
+        "5000",
+        "--docs",
+        str(tmp_path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "performance.md").read_text(encoding="utf-8")
