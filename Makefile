@@ -17,7 +17,7 @@ IN_RANGE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 help:
 	@echo "make demo     index the sample story and answer five questions about it"
-	@echo "make test     run the quick tests, in about four minutes"
+	@echo "make test     run the quick tests, in about seven minutes"
 	@echo "make test-all run every test: with data sets (STORYQA_DATA), browser, processes and training, too"
 	@echo "make check    lint, types and quick tests: what has to pass before a change goes in"
 	@echo "make bench    measure speed beside other tools"
