@@ -23,9 +23,8 @@ from training.span_targets import Target, target_spans
 
 CANDIDATES = 8  # passages that BM25 finds best, among which are the hard negatives
 UNANSWERABLE_SHARE = 0.08  # of the questions about fairy tales
-DISTRACTED_SHARE = (
-    0.35  # of those about articles and everyday texts have another paragraph beside the right one
-)
+# Of the questions about articles and everyday texts: those that have another paragraph beside the right one.
+DISTRACTED_SHARE = 0.35
 READ_WHOLE = (SUMMARIES, TRAIN_SUMMARIES, CHILDRENS_STORIES)
 UNLABELLED_PASSAGES = 3
 GIVEN_SHARE = 0.6  # of the questions about fairy tales are shown with their sections alone
