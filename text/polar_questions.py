@@ -32,8 +32,8 @@ _BEHIND_OPENING = re.compile(rf"[,:;.?!–—-]\s*{_VERB}\s+(?!you\b)\w", re.I)
 _QUESTION_WORD = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.I)
 # "When the ferry came, did he leave?" begins with a clause; "When, exactly, did he leave?" does not.
 _CLAUSE = re.compile(
-    rf"\A\W*(?:when|where)(?:ever)?\s+(?!{_VERB}\b|(?:exactly|precisely|about|roughly|else)\b)"
-    r"(?!(?:at|by|during|in|on)\b)",
+    rf"\A\W*(?:when|where)(?:ever)?\s+"
+    rf"(?!(?:{_VERB}|exactly|precisely|about|roughly|else|at|by|during|in|on)\b)",
     re.I,
 )
 _LAST_MARK = re.compile(r"[^\w?]*\Z")

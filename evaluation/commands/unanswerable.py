@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evaluation.benchmarks import BENCHMARKS
+from evaluation.benchmarks.holdout import HELD_OUT_HELP
 from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, with_indexes
 from evaluation.commands.results import show_result
 from readers import DEFAULT_READER
@@ -27,9 +28,7 @@ def unanswerable(
     split: Annotated[
         str | None, typer.Option("--split", help="By default its first.", show_default=False)
     ] = None,
-    held_out: Annotated[
-        bool, typer.Option("--held-out", help="Only the stories that training holds out: to choose by.")
-    ] = False,
+    held_out: Annotated[bool, typer.Option("--held-out", help=HELD_OUT_HELP)] = False,
     reader: ReaderName = DEFAULT_READER,
     retriever: RetrieverName = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("-k", help="How many passages to read.")] = 5,
