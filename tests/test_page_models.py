@@ -63,6 +63,27 @@ def test_a_model_on_this_machine_is_said_to_run_can_be_chosen_and_stays_so(
     expect(page.locator("#versions")).to_contain_text("@model=qwen3,")
 
 
+def test_a_model_that_is_started_while_the_page_is_open_is_offered_when_one_comes_back_to_it(
+    page: Any, ollama: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.local_models._AGAIN_S", 0.0)
+    ollama.models = None
+    with page.expect_response("**/readers"):
+        page.goto("/#book=lantern")
+    browsing.ask(page, "lantern", QUESTION)
+    expect(page.locator("#answering")).to_be_hidden()
+    ollama.models = listing("qwen3")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    page.get_by_label("Answered by").select_option("qwen3 (Ollama)")
+    expect(page.locator("#versions")).to_contain_text("@model=qwen3,")
+    ollama.models = None
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator("#answering")).to_be_hidden()
+    ollama.models = listing("qwen3")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.get_by_label("Answered by")).to_have_value(f"chat:{ollama.url}@model=qwen3")
+
+
 def test_words_are_shown_as_they_are_written_and_the_answer_takes_their_place(
     page: Any, ollama: ChatServer
 ) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Ollama, llama.cpp's server and LM Studio, as they are installed.
 USUAL_ADDRESSES = ("http://127.0.0.1:11434/v1", "http://127.0.0.1:8080/v1", "http://127.0.0.1:1234/v1")
-ASKING_S = 0.5
+_ASKING_S = 3.0  # a model that is writing has every core, and its server answers late
 _LARGEST = 2**18  # bytes of a list of models
 _MOST_MODELS = 100
 _LONGEST_NAME = 200
@@ -49,12 +49,10 @@ def is_local(address: str) -> bool:
         return False
 
 
-async def find_local_servers(
-    addresses: Sequence[str] = USUAL_ADDRESSES, timeout_s: float = ASKING_S
-) -> list[LocalServer]:
+async def find_local_servers(addresses: Sequence[str] = USUAL_ADDRESSES) -> list[LocalServer]:
     """The servers that list a language model at ``addresses``, in this order, all asked at once.
 
-    No key is shown to them. Whatever does not answer properly within ``timeout_s`` is passed over.
+    No key is shown to them. Whatever does not answer properly within three seconds is passed over.
     """
     if not addresses:
         return []
@@ -63,16 +61,16 @@ async def find_local_servers(
     async with httpx.AsyncClient(
         headers={"User-Agent": "storyqa", "Accept-Encoding": "identity"}, timeout=None, trust_env=False
     ) as client:
-        found = await asyncio.gather(*(_ask(client, address, timeout_s) for address in addresses))
+        found = await asyncio.gather(*(_ask(client, address) for address in addresses))
     return [server for server in found if server is not None]
 
 
-async def _ask(client: httpx.AsyncClient, url: str, timeout_s: float) -> LocalServer | None:
+async def _ask(client: httpx.AsyncClient, url: str) -> LocalServer | None:
     import httpx
 
     data = bytearray()
     try:
-        async with asyncio.timeout(timeout_s), client.stream("GET", f"{url}/models") as response:
+        async with asyncio.timeout(_ASKING_S), client.stream("GET", f"{url}/models") as response:
             if not response.is_success:
                 return None
             async for chunk in response.aiter_raw():

@@ -9,6 +9,7 @@ const OWN = ""; // the service's own choice
 export class LanguageModels {
   #box;
   #select;
+  #listed = ""; // what the list shows, as the service told it
 
   /** `box` holds the list and what is said of it; `onChange()` hears of another choice. */
   constructor(box, onChange) {
@@ -25,9 +26,17 @@ export class LanguageModels {
     return this.#select.value === OWN ? null : this.#select.value;
   }
 
+  /** Whether somebody chose a language model here before, so that `chosen` is to be asked after `load()` alone. */
+  get isRemembered() {
+    return (memory.remembered("reader") ?? OWN) !== OWN;
+  }
+
   /** Asks the service what there is; without a language model nothing is shown. */
   async load() {
-    const readers = await api.readers().catch(() => []); // then its own choice answers
+    const readers = await api.readers().catch(() => null);
+    const listed = JSON.stringify(readers);
+    if (readers === null || listed === this.#listed) return; // a list that is open stays open
+    this.#listed = listed;
     const models = readers.filter((reader) => reader.language_model !== null && !reader.is_default);
     const own = readers.find((reader) => reader.is_default);
     this.#select.replaceChildren(

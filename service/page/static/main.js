@@ -288,6 +288,7 @@ at("choose").addEventListener("click", () => library.file.click());
 // The beginning.
 
 addEventListener("hashchange", () => attempt(follow));
+addEventListener("focus", () => models.load()); // whoever comes back may have started a model meanwhile
 acceptDrops(library, at("dropping"));
 offerColours(at("theme"));
 offerKey(at("key"));
@@ -295,8 +296,9 @@ showHistory();
 clearScope();
 
 attempt(async () => {
+  const looking = models.load();
   await library.load();
-  await models.load();
+  if (models.isRemembered) await looking; // a question in the address is for the one that was chosen
   const last = memory.remembered("book");
   const id = library.books.length !== 1 || library.title(last) !== null ? last : library.books[0].id;
   const isThere = await library.has(id);
