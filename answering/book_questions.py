@@ -30,10 +30,12 @@ _MAIN = r"(?:main|central|leading|lead|principal|primary|most important|key)"
 _ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
 _SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
 _LINE = r"(?:sentence|line|words?)"
-_NUMBERED = (
+_A_CHAPTER = re.compile(
     rf"(?:{PART},? )?(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
-    rf"(?: (?:of|in) {PART})?"
+    rf"(?: (?:of|in) {PART})?",
+    re.I,
 )
+_NUMBERED = "\0"  # stands for one where a question is matched: with its numbers a pattern has kilobytes
 _CHAPTER = rf"(?:{_NUMBERED}|this chapter|the current chapter)"
 _NAMED = r"(?:named|mentioned)"
 _YEAR = r"(?:when|(?:in )?(?:what|which) year)"
@@ -212,7 +214,7 @@ _TAKES_PLACE = re.compile(
 
 def asked_of_book(question: str) -> str | None:
     """What a question asks of a book, by the names above and of ``answering.of_itself``; None for others."""
-    bare = _direct(bare_question(question))
+    bare = _A_CHAPTER.sub(_NUMBERED, _direct(bare_question(question).replace(_NUMBERED, "")))
     return next((name for name, pattern in _PATTERNS.items() if pattern.fullmatch(bare)), None)
 
 

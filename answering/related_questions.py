@@ -137,10 +137,8 @@ _FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
         (
             None,
             (
-                rf"who{_IS} {one}",
-                rf"what{_IS} the name of {one}",
-                rf"what{_IS} {one}['’]s name",
-                rf"what{_IS} {one} (?:called|named)",
+                rf"(?:who{_IS}|what{_IS} the name of) {one}",
+                rf"what{_IS} {one}(?:['’]s name| called| named)",
             ),
         )
         for one in (_OWNED, _OF, _THE)

@@ -19,7 +19,7 @@ _ROMAN_FORM = re.compile(r"(?=[IVXLC])C{0,3}(XC|XL|L?X{0,4})(IX|IV|V?I{0,4})", r
 
 # Longest first, so that "sixteen" is not read as "six".
 _ANY = "|".join(sorted(_WORDS, key=len, reverse=True))
-_SPELT = rf"(?i:(?:{'|'.join(_TENS)})[-\s]+(?:{_ANY})|{_ANY})"
+_SPELT = rf"(?i:(?:(?:{'|'.join(_TENS)})[-\s]+)?(?:{_ANY}))"
 NUMERAL = rf"(?:\d{{1,3}}|[IVXLCivxlc]+|{_SPELT})(?!['\u2019]|[^\W_])"
 
 
