@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-venv
-PIP = $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
+# Python compiles what it imports; all that these packages hold takes it most of a minute.
+PIP = $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt
 # Slow tests that work in their own process, and those that have others, whose time the clock tells.
 MODELS = data or shipped or training or large
 PROCESSES = browser or processes
