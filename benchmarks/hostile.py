@@ -261,7 +261,9 @@ def _mobi(text: str) -> None:
 
 
 def _palmdoc(text: str) -> None:
-    _book("hostile.mobi", mobi(b"The gull sat. " + text.encode("latin-1", "replace"), 2, 2**24))
+    # Behind as much as a copy can reach back: else a short text is refused where a long one is unpacked.
+    before = b"The gull sat. " * 150
+    _book("hostile.mobi", mobi(before + text.encode("latin-1", "replace"), 2, 2**24))
 
 
 def _epub_package(text: str) -> None:
