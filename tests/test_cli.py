@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -306,15 +305,16 @@ def test_arguments_reach_the_commands_of_other_packages_as_they_are(storyqa: Run
 
 def test_help_lists_every_command_and_loads_nothing_that_takes_time() -> None:
     code = "import sys; from service.cli import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
-    seconds = []
-    for _ in range(2):  # the first may have to compile
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    assert min(seconds) < 0.5
-    assert not {"torch", "numpy", "pydantic", "fastapi", "transformers"}.intersection(done.stderr.split())
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    # Seconds depend on what else runs; what is loaded does not. `benchmarks.start` times it.
+    packages = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    ours = {"service", "terminal", "text", "encoders", "indexing", "readers", "retrieval"}
+    typer = {"typer", "shellingham", "annotated_doc", "rich", "markdown_it", "mdurl", "pygments", "attr"}
+    of_the_installation = {name for name in packages if name.startswith(("__", "_distutils"))}
+    assert packages - of_the_installation <= ours | typer
+    assert len(loaded) < 450
     commands = ["index", "books", "show", "remove", "verify", "search", "ask", "serve", "demo"]
     commands += ["keys", *COMMANDS]
     assert all(command in done.stdout for command in commands)
