@@ -25,7 +25,7 @@ from answering.facts import BOOK_PROPERTIES, FactFinder, Facts
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, LOCATION
 from evaluation.benchmarks.files import DataError, read_rows
 from evaluation.benchmarks.narrativeqa import read_story
-from evaluation.run import Progress, index_books
+from evaluation.run import Progress, check_indexes, index_books
 
 COLUMNS = ("document_id", "title", "author", "first_published", "narrative_location", "summary_names")
 QUESTIONS = ("Who is the main character?", "Where does the story take place?")
@@ -82,7 +82,7 @@ def measure(
     if not ids:
         raise DataError(f"{stories / 'tmp'} holds the story of no book of {path}")
     qa = BookQA.of(configuration)
-    index_books({id: partial(read_story, paths[id], id) for id in ids}, ids, qa.store, progress)
+    built = index_books({id: partial(read_story, paths[id], id) for id in ids}, ids, qa.store, progress)
     finder = FactFinder(qa, configuration.cache, *models)
     scored = []
     for number, id in enumerate(ids, start=1):
@@ -91,6 +91,7 @@ def measure(
         asks = [Ask(id, question, retriever=models[0], reader=models[1]) for question in QUESTIONS]
         read = [of_one[0].text if of_one else "" for of_one in qa.read(qa.find(asks))]
         scored.append(score(known[id], found, index.text(0, index.characters), read))
+        check_indexes(qa.store, {id: built[id]})
         progress("reading", number, len(ids))
     return scored
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def evaluate(
 
     Where passages are to be found, the books are indexed into ``store`` first. ``on_ray`` the work
     is done by the Ray cluster that this process is connected to, and figures are the same. Raises
-    ``RunMismatch`` where ``out`` holds another run, unless ``force``.
+    ``RunMismatch`` where ``out`` holds another run, unless ``force``, and as ``check_indexes`` does.
     """
     progress = progress or (lambda what, done, total: None)
     settings = describe(benchmark, options)
@@ -85,7 +85,7 @@ def evaluate(
     if remaining:
         if benchmark.retrieved:
             ids = list(dict.fromkeys(question.book for question in remaining))
-            index_books(benchmark.books, ids, store, progress, on_ray)
+            built = index_books(benchmark.books, ids, store, progress, on_ray)
         story_answers = benchmark.story_answers() if settings["ranked"] else None
         answering = Answering(options, store if benchmark.retrieved else None, story_answers)
         # In order, so that questions about one book come together, and batched alike however a run goes on:
@@ -99,6 +99,8 @@ def evaluate(
             if on_ray
             else ((batch, answering(batch, benchmark.books)) for batch in batches)
         ):
+            if benchmark.retrieved:
+                check_indexes(store, {question.book: built[question.book] for question in batch})
             file.append(
                 [
                     _prediction(question, answer, text(question.book), benchmark.metrics)
@@ -112,8 +114,11 @@ def evaluate(
 
 def index_books(
     books: Books, ids: Sequence[str], store: Store, progress: Progress, on_ray: bool = False
-) -> None:
-    """Index the books that ``store`` does not have; what is built stays when this is stopped."""
+) -> dict[str, str]:
+    """Index the books that ``store`` does not have; what is built stays when this is stopped.
+
+    Gives the version of each book's index, for ``check_indexes``.
+    """
     from indexing.build import BookTask
     from indexing.build_many import build_many
     from indexing.manifest import BuildSettings
@@ -128,10 +133,26 @@ def index_books(
     else:
         workers = 1 if _fits_one_process(books, ids) else None
         outcomes = build_many(jobs, settings, store, workers)
+    built = {}
     for number, outcome in enumerate(outcomes, 1):
-        if outcome.status == "failed":
+        if outcome.manifest is None:
             raise StoryQAError(f"{outcome.name} cannot be indexed: {outcome.message}")
+        built[outcome.manifest.id] = outcome.manifest.version
         progress("indexing", number, len(jobs))
+    return built
+
+
+def check_indexes(store: Store, built: Mapping[str, str]) -> None:
+    """Raise ``StoryQAError`` where a book's index is no longer the one that ``index_books`` gave.
+
+    Two runs whose code, encoder or settings differ would else answer from each other's.
+    """
+    for id, version in built.items():
+        if (found := store.manifest(id).version) != version:
+            raise StoryQAError(
+                f"the index of {id} in {store.address} is {found}, where this run made {version}: "
+                "another run writes there too; give each a --store of its own"
+            )
 
 
 def _fits_one_process(books: Books, ids: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from answering.configuration import Configuration
 from evaluation.benchmarks.benchmark import Benchmark, Question, sample
 from evaluation.metrics.calibration import RIGHT, ranking
 from evaluation.metrics.overlap import rouge_l
-from evaluation.run import Progress, index_books
+from evaluation.run import Progress, check_indexes, index_books
 from text.question_names import names_in, unmentioned
 
 BATCH = 16
@@ -95,13 +95,15 @@ def measure(
     questions = sample(benchmark.questions, limit, seed)
     asked = variants(benchmark, questions, seed)
     qa = BookQA.of(configuration)
-    index_books(benchmark.books, list(dict.fromkeys(one.book for one in asked)), qa.store, progress)
+    ids = list(dict.fromkeys(one.book for one in asked))
+    built = index_books(benchmark.books, ids, qa.store, progress)
     found: list[Outcome] = []
     for first in range(0, len(asked), BATCH):
         batch = asked[first : first + BATCH]
         asks = [Ask(one.book, one.text, k=k, retriever=retriever, reader=reader, n_best=1) for one in batch]
         found += map(_outcome, batch, qa.answer_many(asks))
         progress("answering", len(found), len(asked))
+    check_indexes(qa.store, built)
     return found
 
 

@@ -17,7 +17,7 @@ from evaluation.benchmarks.files import require
 from evaluation.benchmarks.narrativeqa import read_story
 from evaluation.natural import NaturalQuestion
 from evaluation.natural.judging import Verdict, judge
-from evaluation.run import Progress, index_books
+from evaluation.run import Progress, check_indexes, index_books
 
 BATCH = 8
 
@@ -57,7 +57,7 @@ def measure(
     paths = {id: require(data / "tmp" / f"{id}.content", "a full story of NarrativeQA") for id in ids}
     books = {id: partial(read_story, path, id) for id, path in paths.items()}
     qa = BookQA.of(configuration)
-    index_books(books, ids, qa.store, progress)
+    built = index_books(books, ids, qa.store, progress)
     answered: dict[str, CitedAnswer] = {}
     turns: dict[str, Turn] = {}
     left = list(questions)
@@ -81,6 +81,7 @@ def measure(
             turns[one.id] = Turn(cited.rewritten or one.question, cited.text if cited.answerable else "")
         left = [one for one in left if one.id not in answered]
         progress("answering", len(answered), len(questions))
+    check_indexes(qa.store, built)
     return [_judged(one, answered[one.id]) for one in questions]
 
 
