@@ -21,6 +21,8 @@ import pytest
 import shelf
 from test_epub import PROSE, pack, package, page
 
+from indexing.book import Book
+from indexing.build import BuildSettings, build_book
 from indexing.errors import UnknownBook
 from indexing.store import IndexStore
 from service.ingestion import index_worker
@@ -163,10 +165,12 @@ def test_a_database_of_an_older_version_is_used_as_it_is(jobs: JobQueue) -> None
     database = jobs.upload(id).parent.parent / "jobs.sqlite"
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("alter table jobs drop column stopped")
+        connection.execute("alter table jobs drop column replaces")
     again = JobQueue(database.parent)
     begun = again.start_next()
     assert begun is not None
     assert begun.id == id
+    assert begun.replaces
     assert again.cancel("tale", "removed") == 1
     assert again.stopped()
 
@@ -242,6 +246,34 @@ def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_
     assert store.open("tale").book.text == shelf.WELL.strip()
     assert store.manifest("tale").source == "second.txt"
     assert states(jobs, [first, same, other]) == ["done"] * 3
+
+
+@pytest.mark.parametrize("source", ["elsewhere/tale.txt", "tale.txt"])
+def test_a_book_that_comes_while_an_upload_waits_is_replaced_only_if_the_upload_may(
+    tmp_path: Path, source: str
+) -> None:
+    ingester = Ingester(Settings(store=tmp_path), IndexStore(tmp_path))
+
+    def add(id: str | None) -> str:
+        incoming = ingester.jobs.reserve(100)
+        incoming.file.write(shelf.CLOCK.encode())
+        try:
+            return ingester.add(Upload("tale.txt", id, None), incoming).id
+        finally:
+            incoming.close()
+
+    none = add(None)
+    build_book(Book("tale", "Tale", shelf.WELL, source), BuildSettings(), ingester.store)
+    there = ingester.store.manifest("tale").version
+    work(ingester.jobs, ingester.store, 0.01)
+    job = ingester.jobs.get(none)
+    assert (job.status, job.replaces) == ("failed", False)
+    assert "there is a book 'tale' already; send id=tale" in (job.error or "")
+    assert ingester.store.manifest("tale").version == there
+    named = add("tale")
+    work(ingester.jobs, ingester.store, 0.01)
+    assert ingester.jobs.get(named).status == "done"
+    assert ingester.store.open("tale").book.text == shelf.CLOCK.strip()
 
 
 def test_a_book_that_is_removed_before_it_is_indexed_never_comes(tmp_path: Path) -> None:

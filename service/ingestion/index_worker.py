@@ -22,7 +22,7 @@ from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store_protocol import Store
 from service.ingestion.incoming import NoState
-from service.ingestion.jobs import JobQueue, UploadJob
+from service.ingestion.jobs import JobQueue, UploadJob, already_there
 from service.settings import load_settings
 from text.errors import StoryQAError
 
@@ -103,7 +103,7 @@ def _lower_priority() -> None:
 
 
 def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
-    """Put the job's book into the store, in place of the one of that id if there is one."""
+    """Put the job's book into the store, in place of the one of that id if there is one and it may be."""
     upload = jobs.upload(job.id)
     if not upload.exists():
         if not jobs.has(owner, job.id):
@@ -120,11 +120,15 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
     def check_wanted() -> None:
         if not jobs.has(owner, job.id):
             raise Cancelled
+        if not job.replaces and store.holds(job.book_id):  # it came while this one waited or was built
+            raise SourceError(already_there(job.book_id))
 
     build = partial(build_book, book, BuildSettings(), store, on_progress=report, on_written=check_wanted)
     try:
         build()
-    except IdTaken:  # by a book from elsewhere, which whoever sent this one wants to be replaced
+    except IdTaken as error:  # by a book from elsewhere
+        if not job.replaces:
+            raise SourceError(already_there(job.book_id)) from error
         build(force=True)
 
 

@@ -44,6 +44,8 @@ _LATER = {
     # The process that is at the job, and until when it is, in seconds of the database's clock.
     "owner": "text not null default ''",
     "lease": "double precision",
+    # 0 for a job whose book takes the place of none that is there by the time it is indexed.
+    "replaces": "integer not null default 1",
 }
 
 

@@ -9,11 +9,11 @@ import fcntl
 import os
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from indexing.write import flush
 from service.http_errors import Refused
@@ -28,7 +28,7 @@ _MOST_ATTEMPTS = 3
 _REMEMBERED = 1000
 _ID = re.compile("[0-9a-f]{32}")
 _NOT_STOPPED = "update jobs set stopped = 0 where stopped = 1 and owner = ?"
-_COLUMNS = "id, book_id, title, name, status, progress, error"
+_COLUMNS = "id, book_id, title, name, status, progress, error, replaces"
 
 
 class UnknownJob(Refused):
@@ -57,7 +57,7 @@ class UploadJob:
     """A book to be indexed as ``book_id``, and how far it is: ``progress`` from 0 to 1.
 
     ``name`` is what its uploader calls the file, ``title`` what they call the book, if they do.
-    ``error`` says why it failed.
+    ``error`` says why it failed, ``replaces`` whether it may take the place of a book that is there.
     """
 
     id: str
@@ -67,6 +67,7 @@ class UploadJob:
     status: Status
     progress: float
     error: str | None
+    replaces: bool
 
     @property
     def finished(self) -> bool:
@@ -129,12 +130,12 @@ class JobQueue:
             _check_room(database, most)
             # In this step no job is added and none ends, so of uploads at once one alone is the first.
             if is_there is not None and (_has_job(database, book_id) or is_there()):
-                raise BookExists(
-                    f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
-                )
+                raise BookExists(already_there(book_id))
+            replaces = is_there is None
             database.execute(
-                "insert into jobs (id, book_id, title, name, status) values (?, ?, ?, ?, 'queued')",
-                (incoming.id, book_id, title, name),
+                "insert into jobs (id, book_id, title, name, status, replaces) "
+                "values (?, ?, ?, ?, 'queued', ?)",
+                (incoming.id, book_id, title, name, int(replaces)),
             )
             database.execute(
                 "delete from jobs where status in ('done', 'failed') and number <= (select number from jobs "
@@ -143,7 +144,7 @@ class JobQueue:
             )
             database.execute("commit")
         incoming.added = True
-        return UploadJob(incoming.id, book_id, title, name, "queued", 0.0, None)
+        return UploadJob(incoming.id, book_id, title, name, "queued", 0.0, None, replaces)
 
     def get(self, id: str) -> UploadJob:
         """The job as it is now; raises ``UnknownJob``."""
@@ -171,7 +172,7 @@ class JobQueue:
             return []
         with self.database.connected() as database:
             query = f"select {_COLUMNS} from jobs where book_id = ? and status in ('queued', 'running')"
-            return [UploadJob(*row) for row in database.execute(f"{query} order by number", (book_id,))]
+            return [_job(row) for row in database.execute(f"{query} order by number", (book_id,))]
 
     def running(self, owner: str = "") -> UploadJob | None:
         """The job that the process is at, or was when it died."""
@@ -180,7 +181,7 @@ class JobQueue:
                 f"select {_COLUMNS} from jobs where status = 'running' and owner = ? order by number limit 1"
             )
             row = database.execute(query, (owner,)).fetchone()
-        return None if row is None else UploadJob(*row)
+        return None if row is None else _job(row)
 
     def stopped(self, owner: str = "") -> bool:
         """Whether the process may be at a job that was cancelled: it has to be ended."""
@@ -212,7 +213,7 @@ class JobQueue:
                     (owner, row[0]),
                 )
             database.execute("commit")
-        return None if row is None else replace(UploadJob(*row), status="running", progress=0.0)
+        return None if row is None else replace(_job(row), status="running", progress=0.0)
 
     def renew(self, owner: str) -> None:
         """The process lives: nobody else may have its job."""
@@ -318,7 +319,16 @@ class JobQueue:
     def _find(self, id: str) -> UploadJob | None:
         with self.database.connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
-        return None if row is None else UploadJob(*row)
+        return None if row is None else _job(row)
+
+
+def already_there(book_id: str) -> str:
+    """What is said to an upload that may replace no book, where there is one of that id."""
+    return f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
+
+
+def _job(row: Sequence[Any]) -> UploadJob:
+    return replace(UploadJob(*row), replaces=bool(row[-1]))
 
 
 def _has_job(database: Connection, book_id: str) -> bool:
