@@ -55,6 +55,8 @@ class ClozeSystem(Spec):
         """Whether the setting changes anything of what is trained."""
         if self.network is None or setting not in OF_NETWORKS:
             return setting in self.beside
+        if setting == "dropout":
+            return self.network.dropout > 0
         return setting != "hidden" or self.network.hidden is not None
 
 

@@ -21,8 +21,8 @@ Paper = Annotated[bool, typer.Option("--paper", help="The sizes of the paper, fo
 class PropertyNetwork:
     """How a system is trained unless the command line says otherwise; ``paper`` has the paper's sizes.
 
-    ``batch`` is in instances, ``clip`` the longest that all gradients together may be, and ``sizes`` are
-    keywords that the net is made with besides.
+    ``batch`` is in instances, ``clip`` the longest that all gradients together may be, ``sizes`` are keywords
+    that the net is made with besides, and ``without`` the settings that change nothing of it.
     """
 
     words: int = 20_000
@@ -34,6 +34,7 @@ class PropertyNetwork:
     clip: float = 1.0
     dropout: float = 0.3
     sizes: Mapping[str, int] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
     @property
     def paper(self) -> PropertyNetwork:
@@ -65,10 +66,13 @@ class PropertySettings:
 
 
 def resolved(settings: PropertySettings, network: PropertyNetwork) -> PropertyNetwork:
-    """The network with what the settings say; raises ``typer.BadParameter`` for a size that it has not."""
+    """The network with what the settings say; raises ``typer.BadParameter`` for one that changes nothing."""
     base = network.paper if settings.paper else network
     if settings.hidden and base.hidden is None:
         raise typer.BadParameter("the system has no recurrent layers", param_hint="--hidden")
+    for name in base.without:
+        if getattr(settings, name) is not None:
+            raise typer.BadParameter(f"the system has no {name}; leave it out", param_hint=f"--{name}")
     return replace(
         base,
         words=settings.words or base.words,

@@ -26,6 +26,8 @@ from training.invocation import Invocation
 from training.objectives.property_settings import PropertyNetwork, PropertySettings, resolved
 from training.trainer import Optimisation, Trainer
 
+_OF_THE_SYSTEM = ("sizes", "without")  # of a network, what no setting says
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -85,7 +87,7 @@ class PropertyTask:
         self.device = pick_device()
         self.settings: Mapping[str, Any] = {
             **asdict(settings),
-            **{name: value for name, value in asdict(network).items() if name != "sizes"},
+            **{name: value for name, value in asdict(network).items() if name not in _OF_THE_SYSTEM},
             "system": objective.reader.name,
         }
         self.optimisation = Optimisation("adamw", clip=network.clip)
@@ -184,6 +186,7 @@ def learn_words(corpus: PropertyCorpus, most: int, with_answers: bool) -> Vocabu
 
 def train_property(objective: Objective, run: Invocation, settings: PropertySettings) -> Trained:
     """Train a network on the train split, and write the weights that were best on what is held out of it."""
+    resolved(settings, objective.network)  # what it refuses, it refuses before the data are read
     with ProgressBars("reading the instances"):
         corpus = wikireading.load(run.data, settings.count)
         task = PropertyTask(objective, settings, corpus)

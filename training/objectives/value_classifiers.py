@@ -138,7 +138,8 @@ def values_of(corpus: PropertyCorpus) -> list[str]:
 
 def train_bow(run: Invocation, settings: PropertySettings) -> Trained:
     """See ``storyqa train wr-bow``."""
-    network = PropertyNetwork(hidden=None, rate=4e-3, dropout=0.0, sizes={"read": 4_900, "asked": 600})
+    sizes = {"read": 4_900, "asked": 600}
+    network = PropertyNetwork(hidden=None, rate=4e-3, dropout=0.0, sizes=sizes, without=("width", "dropout"))
     return train_property(ClassifierObjective(WordSetsReader, network), run, settings)
 
 
