@@ -22,7 +22,7 @@ from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store_protocol import Store
 from service.ingestion.incoming import NoState
-from service.ingestion.jobs import JobQueue, UploadJob, already_there
+from service.ingestion.jobs import BookExists, JobQueue, UploadJob
 from service.settings import load_settings
 from text.errors import StoryQAError
 
@@ -121,14 +121,14 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
         if not jobs.has(owner, job.id):
             raise Cancelled
         if not job.replaces and store.holds(job.book_id):  # it came while this one waited or was built
-            raise SourceError(already_there(job.book_id))
+            raise BookExists(job.book_id)
 
     build = partial(build_book, book, BuildSettings(), store, on_progress=report, on_written=check_wanted)
     try:
         build()
     except IdTaken as error:  # by a book from elsewhere
         if not job.replaces:
-            raise SourceError(already_there(job.book_id)) from error
+            raise BookExists(job.book_id) from error
         build(force=True)
 
 

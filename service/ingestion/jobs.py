@@ -46,10 +46,15 @@ class TooManyJobs(Refused):
 
 
 class BookExists(Refused):
-    """A book that would have to be replaced."""
+    """A book that would have to be replaced, by an upload that may replace none."""
 
     status = 409
     kind = "book-there"
+
+    def __init__(self, book_id: str) -> None:
+        super().__init__(
+            f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ class JobQueue:
             _check_room(database, most)
             # In this step no job is added and none ends, so of uploads at once one alone is the first.
             if is_there is not None and (_has_job(database, book_id) or is_there()):
-                raise BookExists(already_there(book_id))
+                raise BookExists(book_id)
             replaces = is_there is None
             database.execute(
                 "insert into jobs (id, book_id, title, name, status, replaces) "
@@ -320,11 +325,6 @@ class JobQueue:
         with self.database.connected() as database:
             row = database.execute(f"select {_COLUMNS} from jobs where id = ?", (id,)).fetchone()
         return None if row is None else _job(row)
-
-
-def already_there(book_id: str) -> str:
-    """What is said to an upload that may replace no book, where there is one of that id."""
-    return f"there is a book {book_id!r} already; send id={book_id} to replace it, or another id"
 
 
 def _job(row: Sequence[Any]) -> UploadJob:
