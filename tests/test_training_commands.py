@@ -147,6 +147,8 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["cbt", "--system", "memn2n@self", "--dropout", "0.1"], "--dropout"),
         (["wr-bow", "--width", "8"], "--width"),
         (["wr-bow", "--dropout", "0"], "--dropout"),
+        *(([f"wr-{name}", "--hidden", "8"], "--hidden") for name in ("bow", "average", "paragraph")),
+        (["wr-memory", "--hidden", "8"], "--hidden"),
         (["cbt", "--system", "memn2n@self", "--nearest", "80"], "uniform"),
         (["cbt", "--system", "memn2n@self", "--arpa"], "--arpa"),
         (["cbt", "--system", "kneser-ney", "--words", "300"], "--words"),

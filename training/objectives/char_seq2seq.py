@@ -20,7 +20,7 @@ from training.export import Trained
 from training.invocation import Invocation
 from training.objectives.property_seq2seq import Valued
 from training.objectives.property_settings import PropertyNetwork, PropertySettings
-from training.objectives.property_values import FirstStage, Moment, PropertyTask, export
+from training.objectives.property_values import FirstStage, Moment, PropertyTask, export, train_property
 
 SYMBOLS = 76
 RUN = 200  # characters that the language model predicts in a row
@@ -99,9 +99,7 @@ def written_loss(net: CharSeq2Seq, h: torch.Tensor, targets: Sequence[Sequence[i
 
 def train(run: Invocation, settings: PropertySettings) -> Trained:
     """See ``storyqa train wr-char``."""
-    with ProgressBars("reading the instances"):
-        task = PropertyTask(CharObjective(CharReader), settings, wikireading.load(run.data, settings.count))
-    return export(run.train(task, validations=task.network.epochs), run.command)
+    return train_property(CharObjective(CharReader), run, settings)
 
 
 def train_with_language_model(run: Invocation, settings: PropertySettings) -> Trained:

@@ -65,14 +65,18 @@ class PropertySettings:
     chunk: int = 4_096
 
 
-def resolved(settings: PropertySettings, network: PropertyNetwork) -> PropertyNetwork:
-    """The network with what the settings say; raises ``typer.BadParameter`` for one that changes nothing."""
-    base = network.paper if settings.paper else network
-    if settings.hidden and base.hidden is None:
+def check_settings(settings: PropertySettings, network: PropertyNetwork) -> None:
+    """Raises ``typer.BadParameter`` for a setting that changes nothing of the system."""
+    if settings.hidden and network.hidden is None:
         raise typer.BadParameter("the system has no recurrent layers", param_hint="--hidden")
-    for name in base.without:
+    for name in network.without:
         if getattr(settings, name) is not None:
             raise typer.BadParameter(f"the system has no {name}; leave it out", param_hint=f"--{name}")
+
+
+def resolved(settings: PropertySettings, network: PropertyNetwork) -> PropertyNetwork:
+    """The network, of the paper's sizes where they are asked for, with what the settings say."""
+    base = network.paper if settings.paper else network
     return replace(
         base,
         words=settings.words or base.words,

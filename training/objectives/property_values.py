@@ -23,7 +23,12 @@ from training.corpora import wikireading
 from training.corpora.wikireading import PropertyCorpus
 from training.export import Provenance, Trained, write_property_card
 from training.invocation import Invocation
-from training.objectives.property_settings import PropertyNetwork, PropertySettings, resolved
+from training.objectives.property_settings import (
+    PropertyNetwork,
+    PropertySettings,
+    check_settings,
+    resolved,
+)
 from training.trainer import Optimisation, Trainer
 
 _OF_THE_SYSTEM = ("sizes", "without")  # of a network, what no setting says
@@ -186,7 +191,7 @@ def learn_words(corpus: PropertyCorpus, most: int, with_answers: bool) -> Vocabu
 
 def train_property(objective: Objective, run: Invocation, settings: PropertySettings) -> Trained:
     """Train a network on the train split, and write the weights that were best on what is held out of it."""
-    resolved(settings, objective.network)  # what it refuses, it refuses before the data are read
+    check_settings(settings, objective.network)
     with ProgressBars("reading the instances"):
         corpus = wikireading.load(run.data, settings.count)
         task = PropertyTask(objective, settings, corpus)

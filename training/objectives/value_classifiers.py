@@ -29,7 +29,7 @@ from training.corpora import wikireading
 from training.corpora.wikireading import PropertyCorpus
 from training.export import Trained
 from training.invocation import Invocation
-from training.objectives.property_settings import PropertyNetwork, PropertySettings
+from training.objectives.property_settings import PropertyNetwork, PropertySettings, check_settings
 from training.objectives.property_values import (
     FirstStage,
     Moment,
@@ -170,6 +170,7 @@ def train_memory(run: Invocation, settings: PropertySettings) -> Trained:
 def train_paragraph(run: Invocation, settings: PropertySettings) -> Trained:
     """See ``storyqa train wr-paragraph``: the paragraph vectors in OUT/vectors first."""
     network = PropertyNetwork(hidden=None, words=8_000, rate=5e-3)
+    check_settings(settings, network)
     vectors = replace(network, rate=2e-2, epochs=3)
     with ProgressBars("reading the instances"):
         corpus = wikireading.load(run.data, settings.count)
