@@ -199,6 +199,15 @@ def test_the_official_files_are_read_in_their_order(tmp_path: Path) -> None:
         ]
 
 
+def test_texts_tell_one_data_set_from_another(tmp_path: Path) -> None:
+    before = load(official(tmp_path, [*OFFICIAL, QUERY]))
+    fingerprint = before.fingerprint()
+    assert load(tmp_path).fingerprint() == fingerprint
+    after = load(official(tmp_path, [*OFFICIAL[:-1], OFFICIAL[-1].replace("Osk", "Ulf"), QUERY]))
+    assert after.questions == before.questions
+    assert after.fingerprint() != fingerprint
+
+
 def test_heat_maps_are_of_the_reader_that_fills_blanks(tmp_path: Path) -> None:
     official(tmp_path, [*OFFICIAL, QUERY])
     command = ["evaluate", "cbt", "--data", str(tmp_path), "--setting", "NE", "--heat-maps", "1"]

@@ -180,6 +180,15 @@ def test_permuted_markers_make_the_same_question(tmp_path: Path) -> None:
     assert read(tmp_path, swapped) == read(tmp_path)
 
 
+def test_texts_tell_one_data_set_from_another(tmp_path: Path) -> None:
+    before = load(official(tmp_path))
+    fingerprint = before.fingerprint()
+    assert load(tmp_path).fingerprint() == fingerprint
+    after = load(official(tmp_path, OFFICIAL.replace("left", "fled")))
+    assert after.questions == before.questions
+    assert after.fingerprint() != fingerprint
+
+
 def test_the_daily_mail_is_known_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "dailymail").mkdir()
     assert read(tmp_path / "dailymail")[0].kind == "DM"

@@ -213,6 +213,32 @@ def test_another_run_in_the_folder_is_refused_and_thrown_away_by_force(evaluate:
 
 
 @pytest.mark.parametrize(
+    ("data_set", "options", "file"),
+    [
+        ("fairytaleqa", ["--setting", "sections"], "section-stories/val/The-counting-goose-story.csv"),
+        ("narrativeqa", ["--setting", "summaries"], "third_party/wikipedia/summaries.csv"),
+        ("narrativeqa", ["--setting", "stories", "--retriever", "bm25"], f"tmp/{folktales.PAIRED}.content"),
+        ("narrativeqa", ["--setting", "whole-stories"], f"tmp/{folktales.PAIRED}.content"),
+    ],
+)
+def test_a_run_on_other_texts_is_not_gone_on_with_though_they_are_as_long(
+    evaluate: Evaluation, tmp_path: Path, data_set: str, options: list[str], file: str
+) -> None:
+    evaluate.folder = tmp_path
+    (tmp_path / "narrativeqa").mkdir()
+    folktales.write_narrativeqa(tmp_path / "narrativeqa")
+    folktales.write_fairytaleqa(tmp_path / "fairytaleqa")
+    assert evaluate(data_set, *options, "--limit", "2") == 0
+    assert evaluate(data_set, *options, "--limit", "2") == 0
+    evaluate.printed()
+    path = tmp_path / data_set / file
+    path.write_bytes(path.read_bytes().replace(b"Dorrit", b"Ermina"))
+    assert evaluate(data_set, *options, "--limit", "2") == 2
+    assert "data was '" in evaluate.printed()[1]
+    assert evaluate(data_set, *options, "--limit", "2", "--force") == 0
+
+
+@pytest.mark.parametrize(
     "version", ["reader_version", "retriever_version", "encoder_version", "code_version", "runtime"]
 )
 def test_a_run_of_other_versions_is_not_gone_on_with(evaluate: Evaluation, version: str) -> None:

@@ -9,8 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
+from encoders.adapters import file_hash
 from indexing.book import Book
 from readers.reading import Named, Reading
 
@@ -95,6 +97,8 @@ class Benchmark:
     belongs to where halves are scored apart, and ``trained_half`` the one that the default models
     were trained on. ``bounds`` are by name what the best answers of some sort to questions of the benchmark
     are worth, by its first metric. ``made`` says that the questions are made of whatever texts were given.
+    ``files`` are those that the books of the questions are read from where that is done only when one is
+    needed, none where their texts are in memory.
     """
 
     name: str
@@ -112,6 +116,7 @@ class Benchmark:
     trained_half: str | None = None
     bounds: Callable[[Sequence[Question]], Mapping[str, float]] | None = None
     made: bool = False
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if len({bool(question.candidates) for question in self.questions}) > 1:
@@ -139,12 +144,20 @@ class Benchmark:
         return {story: tuple(answers) for story, answers in found.items()}
 
     def fingerprint(self) -> str:
-        """A short hash of all questions, references and passages given, to tell one data set from another."""
+        """A short hash of all questions, references, passages given and books, to tell data sets apart.
+
+        Of books that are not in memory it is of their ``files``: to parse a novel takes far longer.
+        """
         digest = hashlib.sha256()
         for question in self.questions:
-            # Candidates only where there are some: runs on questions that have none keep their fingerprint.
-            described = f"{question!r}{question.candidates or ''}"
-            digest.update(described.encode("utf-8", "surrogatepass"))
+            digest.update(f"{question!r}{question.candidates}".encode("utf-8", "surrogatepass"))
+        if self.files:
+            hashes = (bytes.fromhex(file_hash(path)) for path in self.files)
+        else:
+            texts = (self.books[id]().text for id in dict.fromkeys(one.book for one in self.questions))
+            hashes = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts)
+        for one in hashes:
+            digest.update(one)
         return digest.hexdigest()[:16]
 
 

@@ -155,6 +155,7 @@ def _official(data: Path, split: str, setting: str, count: int | None, seed: int
         titles={id: id for id in books},
         ranked=False,
         metrics=("accuracy",),
+        files=tuple(there.values()),
     )
 
 

@@ -6,7 +6,7 @@ The original text is kept, and beside it where each entity is named: ``evaluatio
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -85,9 +85,8 @@ def _official(folder: Path, split: str, kind: str, count: int | None, seed: int)
             )
         )
     # A context is read again when it is wanted: those of train are gigabytes.
-    return _benchmark(
-        split, "articles", questions, {one.stem: partial(_context, one) for one in paths}, titles
-    )
+    books = {one.stem: partial(_context, one) for one in paths}
+    return _benchmark(split, "articles", questions, books, titles, files=paths)
 
 
 def _context(path: Path) -> Book:
@@ -158,9 +157,10 @@ def _benchmark(
     split: str,
     setting: str,
     questions: Iterable[Question],
-    books: dict[str, Callable[[], Book]],
+    books: Mapping[str, Callable[[], Book]],
     titles: dict[str, str],
     made: bool = False,
+    files: Iterable[Path] = (),
 ) -> Benchmark:
     return Benchmark(
         name="cnn",
@@ -173,4 +173,5 @@ def _benchmark(
         metrics=("accuracy",),
         notes=(_MADE,) if made else (),
         made=made,
+        files=tuple(files),
     )

@@ -91,6 +91,7 @@ def load(
         notes=(HELD_OUT_NOTE,) if held_out else _trained_on(half) if split == "valid" else (),
         half_of=_scored_apart(split, whole=half is None and not held_out),
         trained_half=TRAINED_ON,
+        files=() if setting == "summaries" else tuple(_file_of(data, id) for id in books),
     )
 
 
@@ -156,7 +157,7 @@ def _stories(
     reasons: dict[str, str] = {}
     notes = _pairing_notes(folder / "stories.csv")
     for id in titles:
-        path = folder / "tmp" / f"{id}.content"
+        path = _file_of(folder, id)
         if not path.exists():
             reasons[id] = "no full story"
             continue
@@ -172,6 +173,10 @@ def _stories(
             f"{folder / 'tmp'} holds no story of the split that can be scored on; expected there: {_STORIES}"
         )
     return books, reasons
+
+
+def _file_of(folder: Path, id: str) -> Path:
+    return folder / "tmp" / f"{id}.content"
 
 
 def _pairing_notes(path: Path) -> dict[str, str]:
