@@ -28,10 +28,9 @@ def load_settings(
     """The benchmark in each of the ``settings``; its loader is given what it takes of the rest."""
     load = BENCHMARKS[benchmark].load
     takes = signature(load).parameters
-    # Of a stream, what is left out is not kept.
-    options: dict[str, Any] = {"limit": limit, "seed": seed} if "limit" in takes else {}
-    if "cache" in takes:
-        options["cache"] = cache
+    # Some draw what they make or read themselves: of a stream, what is left out is not kept.
+    given: dict[str, Any] = {"limit": limit, "seed": seed, "cache": cache}
+    options = {name: value for name, value in given.items() if name in takes}
     loaded: dict[str, Benchmark | DataError] = {}
     for setting in dict.fromkeys(settings):
         progress(f"loading {setting}", 0, 1)

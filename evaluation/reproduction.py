@@ -215,7 +215,9 @@ class Reproduction:
             if ours.retriever:
                 words += ["--retriever", ours.retriever, "-k", str(ours.k)]
         if self.limit is not None:
-            words += ["--limit", str(self.limit), "--seed", str(self.seed)]
+            words += ["--limit", str(self.limit)]
+        if self.seed != 0:
+            words += ["--seed", str(self.seed)]
         return shlex.join(words)
 
     def _measure(

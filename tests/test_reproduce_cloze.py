@@ -147,6 +147,19 @@ def test_the_command_of_a_row_gives_the_same_accuracy(
     assert {kind: of_one["accuracy"] for kind, of_one in by_kind.items()} == pytest.approx(row["scores"])
 
 
+def test_the_command_of_a_row_makes_the_same_questions_of_books(
+    books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--row", "distance", "--seed", "3")
+    [row] = reproduced("cbt", 2, books, tmp_path / "a", capsys, *options)["rows"].values()
+    assert row["command"].endswith("--seed 3")
+    assert run([*row["command"].split()[1:], "--out", str(tmp_path / "b"), "--json"]) == 0
+    predictions = [
+        (tmp_path / folder / "predictions.jsonl").read_bytes() for folder in ("a/word-distance-model", "b")
+    ]
+    assert predictions[0] == predictions[1]
+
+
 def test_the_text_to_count_in_has_every_sentence_once_with_its_blank_filled(data: Path) -> None:
     sentences = [sentence for _, sentence in running_text(data)]
     assert len(sentences) == len(set(sentences))

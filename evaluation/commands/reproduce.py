@@ -65,7 +65,9 @@ def reproduce(
         list[str] | None, typer.Option("--row", help="Only the rows whose name holds this; may be repeated.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Ask so many questions only.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For the draw of --limit and for the intervals.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="For the draws of questions and for the intervals.")
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -100,7 +102,9 @@ def reproduce(
     require_extra()
     configuration = context.obj()
     split = split or numbered[table].measured_on or numbered[table].splits[0]
-    part = "" if limit is None else f"-limit{limit}-seed{seed}"
+    part = "" if limit is None else f"-limit{limit}"
+    if limit is not None or seed != 0:
+        part += f"-seed{seed}"
     reproduction = Reproduction(
         published=published,
         number=table,
