@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from evaluation.benchmarks.benchmark import Benchmark, kinds_of
+from evaluation.benchmarks.benchmark import Benchmark, Question, kinds_of
 from evaluation.metrics import calibration, meteor
 from evaluation.metrics.lengths import by_length
 from evaluation.metrics.metric import METRICS, RECALL_AT, RETRIEVAL_METRICS, metrics_named
@@ -89,9 +89,14 @@ def _bounds(benchmark: Benchmark, predictions: Sequence[Prediction]) -> dict[str
     """How right the best answers would be to what was asked, where the benchmark says so."""
     if benchmark.bounds is None:
         return {}
-    asked = {one.id for one in predictions}
-    found = benchmark.bounds([question for question in benchmark.questions if question.id in asked])
+    found = benchmark.bounds(_asked(benchmark, predictions))
     return {name: round(value, 6) for name, value in found.items()}
+
+
+def _asked(benchmark: Benchmark, predictions: Sequence[Prediction]) -> list[Question]:
+    """The benchmark's questions that there are predictions of."""
+    ids = {one.id for one in predictions}
+    return [question for question in benchmark.questions if question.id in ids]
 
 
 def _by_kind(benchmark: Benchmark, predictions: Sequence[Prediction], seed: int) -> dict[str, Any]:
@@ -179,7 +184,7 @@ def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scor
         )
     notes += benchmark.notes
     if benchmark.has_candidates:
-        chances = [1 / len(question.candidates) for question in benchmark.questions]
+        chances = [1 / len(question.candidates) for question in _asked(benchmark, predictions)]
         notes.append(f"a choice by chance is right for {sum(chances) / len(chances):.1%} of the questions")
     table = rows_beside(benchmark.name, benchmark.split, benchmark.setting)
     if table and table.note:

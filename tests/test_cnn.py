@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -187,6 +188,21 @@ def test_texts_tell_one_data_set_from_another(tmp_path: Path) -> None:
     after = load(official(tmp_path, OFFICIAL.replace("left", "fled")))
     assert after.questions == before.questions
     assert after.fingerprint() != fingerprint
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_chance_and_the_heat_maps_are_of_the_questions_asked(seed: int, tmp_path: Path) -> None:
+    folder = official(tmp_path) / "questions" / "validation"
+    fewer = OFFICIAL.replace("( @entity3 ) ", "").replace("left @entity7", "left")  # 2 candidates, not 4
+    (folder / "a2.question").write_text(fewer.replace("says", "writes"), "utf-8")
+    command = ["evaluate", "cnn", "--data", str(tmp_path), "--limit", "1", "--seed", str(seed)]
+    assert run([*command, "--heat-maps", "2", "--out", str(tmp_path / "out")]) == 0
+    [asked] = (tmp_path / "out" / "predictions.jsonl").read_text("utf-8").splitlines()
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
+    chance = {"a1": "25.0%", "a2": "50.0%"}[json.loads(asked)["id"]]
+    assert f"a choice by chance is right for {chance} of the questions" in scores["notes"]
+    page = (tmp_path / "out" / "attention.html").read_text("utf-8")
+    assert re.findall("<h2>(.*)</h2>", page) == [json.loads(asked)["question"]]
 
 
 def test_the_daily_mail_is_known_by_its_folder(tmp_path: Path) -> None:

@@ -206,6 +206,7 @@ def _evaluate(
     heat_maps: int | None = None,
 ) -> None:
     """Load, answer, score, and leave predictions, scores and plots; ``given`` are the loader's arguments."""
+    from evaluation.benchmarks.benchmark import sample
     from evaluation.heat_maps import write_heat_maps
     from evaluation.plots import plot, plot_choices, plot_confidence
     from evaluation.report import outcome
@@ -243,7 +244,8 @@ def _evaluate(
             plot_choices(result, out / "choices.png")
         if heat_maps is not None:
             page = out / "attention.html"
-            write_heat_maps(options.open_reader(), options.reader, benchmark, heat_maps, page)
+            asked = replace(benchmark, questions=sample(benchmark.questions, limit, seed))
+            write_heat_maps(options.open_reader(), options.reader, asked, heat_maps, page)
         progress("scoring", 1, 1)
     if as_json:
         print_json(result)
