@@ -199,10 +199,11 @@ READERS: dict[str, ReaderSpec] = by_name(
     ReaderSpec(
         "cloze-distance",
         "readers.baselines.word_distance:WordDistanceReader",
-        "the candidate around which the question's words are nearest to their places, each off by 8 at most",
+        "the candidate around which the question's words are nearest to their places, each off by 8 at most; "
+        "`within` looks for them only where the question lies over the text (Hill et al. 2016, section 4.1)",
         _CNN,
         "3.1",
-        forms=("cloze-distance", "cloze-distance@m=5"),
+        forms=("cloze-distance", "cloze-distance@m=5,within"),
         public=True,
         model="none",
         ranks=True,

@@ -107,27 +107,32 @@ def test_words_behind_the_blank_lie_behind_the_last_word_of_a_mention() -> None:
     assert ranked("cloze-distance", "a XXXXX b", ["c"], ["a c d b"]) == [-1]
 
 
+def test_within_aligns_no_word_beside_the_stretch_that_the_question_lies_over() -> None:
+    # "XXXXX thanked Maud" lies over "Orla met the": the words are at 10 and 11 of the text, not in there.
+    assert ranked("cloze-distance@m=8", "XXXXX thanked Maud", ["Orla"]) == [-14]
+    assert ranked("cloze-distance@m=8,within", "XXXXX thanked Maud", ["Orla"]) == [-16]
+    assert ranked("cloze-distance@within", "XXXXX thanked Maud", ["miller"]) == [0]
+    # The stretch is as long before the first word of a mention and behind its last as the question is.
+    assert ranked("cloze-distance@within", "a XXXXX b", ["c d"], ["b a c d b"]) == [0]
+    assert ranked("cloze-distance@within", "a XXXXX b f", ["c d"], ["a e c d f b"]) == [-8 - 1 - 1]
+
+
 def test_a_question_of_the_blank_alone_leaves_all_candidates_at_no_distance() -> None:
     assert ranked("cloze-distance", "XXXXX", ["Maud", "ox"]) == [0, -1]
 
 
-def by_definition(query: Sequence[str], context: Sequence[str], candidate: str, m: int) -> int:
+def by_definition(query: Sequence[str], context: Sequence[str], candidate: str, m: int, within: bool) -> int:
     blank = query.index("xxxxx")
     sums = []
     for place, word in enumerate(context):
         if word == candidate:
+            start = place - blank  # where the question begins, its blank laid on the mention
+            stretch = set(range(len(context)))
+            if within:
+                stretch &= set(range(start, start + len(query)))
             sums.append(
                 sum(
-                    min(
-                        [
-                            m,
-                            *(
-                                abs(place + i - blank - j)
-                                for j, other in enumerate(context)
-                                if other == asked
-                            ),
-                        ]
-                    )
+                    min([m, *(abs(start + i - j) for j in stretch if context[j] == asked)])
                     for i, asked in enumerate(query)
                     if i != blank
                 )
@@ -141,13 +146,15 @@ def by_definition(query: Sequence[str], context: Sequence[str], candidate: str, 
     st.lists(st.sampled_from("abcdz"), max_size=6),
     st.integers(0, 6),
     st.integers(1, 9),
+    st.booleans(),
 )
 def test_the_distance_is_that_of_the_definition(
-    context: list[str], words: list[str], blank: int, m: int
+    context: list[str], words: list[str], blank: int, m: int, within: bool
 ) -> None:
     query = [*words[:blank], "xxxxx", *words[blank:]]
-    found = ranked(f"cloze-distance@m={m}", " ".join(query).upper(), list("abz"), [" ".join(context)])
-    assert found == [by_definition(query, context, candidate, m) for candidate in "abz"]
+    name = f"cloze-distance@m={m}{',within' if within else ''}"
+    found = ranked(name, " ".join(query).upper(), list("abz"), [" ".join(context)])
+    assert found == [by_definition(query, context, candidate, m, within) for candidate in "abz"]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -274,7 +281,7 @@ def test_markers_and_plain_names_are_answered_alike() -> None:
             "cloze-distance@m=0",
             "m=0 for 'cloze-distance'; wanted the farthest distance that counts, 1 to 100",
         ),
-        ("cloze-distance@n=3", "no option 'n'; wanted m, as in cloze-distance@m=8"),
+        ("cloze-distance@n=3", "no option 'n'; wanted within or m, as in cloze-distance@m=8"),
         ("cloze-frames:books", "has no model"),
     ],
 )

@@ -68,7 +68,7 @@ def test_rows_have_a_score_and_an_interval_for_each_kind_of_question(
     low, high = distance["intervals"]["V"]
     assert low <= distance["scores"]["V"] <= high
     assert distance["paper"] == {"NE": 0.436, "CN": 0.371, "V": 0.332, "P": 0.259}
-    assert distance["reader"] == "cloze-distance@m=5"
+    assert distance["reader"] == "cloze-distance@m=5,within"
     assert {row["questions"] for row in rows.values() if row["status"] == "measured"} == {12}
 
 
