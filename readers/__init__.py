@@ -423,7 +423,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         any_kind=True,
     ),
     *(
-        _property(name, where, f"one of the values that it was trained on, by {what}", "4.2")
+        _property(name, where, f"one of the values that it was trained on, by {what}", "3.1")
         for name, where, what in (
             ("wr-bow", "value_bags:WordSetsReader", "logistic regression on the words"),
             ("wr-average", "value_bags:AveragesReader", "averaged word vectors"),
@@ -437,33 +437,33 @@ READERS: dict[str, ReaderSpec] = by_name(
         "rnn-labeler",
         "rnn_labeler:RnnLabelerReader",
         "the value of the property that is asked, a run of words that a recurrent network labels",
-        "4.3",
+        "3.2",
         shipped=True,
     ),
     _property(
         "wr-seq2seq",
         "property_seq2seq:PropertySeq2SeqReader",
         "the value of the property that is asked, written word by word",
-        "4.4",
+        "3.3.1",
     ),
     _property(
         "wr-placeholder",
         "property_seq2seq:PlaceholderReader",
         "as `wr-seq2seq`, with unknown words copied from the document",
-        "4.4.1",
+        "3.3.2",
         shipped=True,
     ),
     _property(
         "wr-char",
         "char_seq2seq:CharReader",
         "the value of the property that is asked, written by character",
-        "4.4.2",
+        "3.3.3",
     ),
     _property(
         "wr-char-lm",
         "char_seq2seq:CharLmReader",
         "as `wr-char`, begun as a language model of documents",
-        "4.4.2",
+        "3.3.4",
     ),
 )
 DEFAULT_READER = "auto"

@@ -142,7 +142,7 @@ def test_properties_are_categorical_relational_or_dates(tmp_path: Path) -> None:
 
 def test_a_property_is_categorical_below_an_entropy_of_7_tenths() -> None:
     kinds = [PropertyStatistics(100, 9, entropy, dates=False).kind for entropy in (0.69, 0.7)]
-    assert kinds == ["categorical", "relational"]  # Hewlett et al. 2016, section 2.2
+    assert kinds == ["categorical", "relational"]  # Hewlett et al. 2016, section 2.4
 
 
 def test_bounds_are_the_best_f1_of_one_value() -> None:

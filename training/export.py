@@ -210,7 +210,7 @@ def write_property_card(weights: Path, what: str, trained_on: str, chosen: str, 
     weights.with_suffix(".md").write_text(
         f"""# {weights.name}
 
-{what} Hewlett et al. 2016, section 4.
+{what} Hewlett et al. 2016, section 3.
 
 - **Trained on** {trained_on}. No validation or test split was used.
 - **Data**:

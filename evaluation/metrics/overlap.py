@@ -104,7 +104,7 @@ def accuracy(answer: str, references: Sequence[str]) -> float:
 def set_f1(answer: str, references: Sequence[str]) -> float:
     """F1 of the set of answers given, one a line, with the set of all references; its mean is mean F1.
 
-    Hewlett et al. 2016 (WikiReading), section 5: a question may have several answers, all of them wanted.
+    Hewlett et al. 2016 (WikiReading), section 4: a question may have several answers, all of them wanted.
     """
     given, wanted = set(filter(None, answer.split("\n"))), set(references)
     return 2 * len(given & wanted) / (len(given) + len(wanted))

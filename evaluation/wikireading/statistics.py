@@ -1,6 +1,6 @@
 """What a set of instances is like: its properties, categorical or relational, and how right one can be.
 
-Hewlett et al. 2016, sections 2.2 and 5. A property is categorical where few answers make up most of its
+Hewlett et al. 2016, sections 2.4 and 4. A property is categorical where few answers make up most of its
 instances, so that they can be learnt by heart: where H(p) = H(answers of p) / log(number of distinct answers)
 is below .7.
 """

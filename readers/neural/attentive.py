@@ -17,7 +17,7 @@ class Attentive(Module):
     s(t) = softmax(w_ms . m(t)),  r = sum of s(t) y_d(t)
     g = tanh(W_rg r + W_ug u)
 
-    Its logits W g are of words, or of ``outputs`` of another kind (Hewlett et al. 2016, section 4.2).
+    Its logits W g are of words, or of ``outputs`` of another kind (Hewlett et al. 2016, section 3.1.2).
     """
 
     def __init__(

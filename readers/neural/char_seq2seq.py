@@ -1,4 +1,4 @@
-"""The readers ``wr-char`` and ``wr-char-lm``: values by character (Hewlett et al. 2016, 4.4.2)."""
+"""The readers ``wr-char`` and ``wr-char-lm``: values by character (Hewlett et al. 2016, 3.3.3, 3.3.4)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A document and a property as the readers of WikiReading take them: words, with their places.
 
-Hewlett et al. 2016, section 4: the first 300 words of a document, and the first ten of a property.
+Hewlett et al. 2016, section 4.1: the first 300 words of a document, and the first ten of a property.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The readers ``wr-seq2seq`` and ``wr-placeholder``: values word by word (Hewlett et al. 2016, 4.4)."""
+"""The readers ``wr-seq2seq`` and ``wr-placeholder``: values word by word (Hewlett et al. 2016, 3.3)."""
 
 from __future__ import annotations
 

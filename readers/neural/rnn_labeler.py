@@ -1,4 +1,4 @@
-"""The reader ``rnn-labeler``: which words of the document are the answer (Hewlett et al. 2016, 4.3)."""
+"""The reader ``rnn-labeler``: which words of the document are the answer (Hewlett et al. 2016, 3.2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The readers ``wr-bow``, ``wr-average`` and ``wr-paragraph``: a document as a bag of its words.
 
-Hewlett et al. 2016, section 4.2.
+Hewlett et al. 2016, section 3.1.
 """
 
 from __future__ import annotations

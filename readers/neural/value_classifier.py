@@ -1,7 +1,7 @@
 """What the readers of WikiReading have in common that choose among the values they have seen.
 
-P(i | document, property) is proportional to exp(y . a_i + b_i), Hewlett et al. 2016, section 4.2. Each reader
-is a way to make y, a vector of the two.
+P(i | document, property) is proportional to exp(y . a_i + b_i), Hewlett et al. 2016, section 3.1.2, (1). Each
+reader is a way to make y, a vector of the two.
 """
 
 from __future__ import annotations

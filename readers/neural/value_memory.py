@@ -1,6 +1,6 @@
 """The reader ``wr-memory``: a memory network whose memories are the document's sentences.
 
-Hewlett et al. 2016, section 4.2, after Sukhbaatar et al. 2015.
+Hewlett et al. 2016, section 3.1.2, after Sukhbaatar et al. 2015.
 """
 
 from __future__ import annotations

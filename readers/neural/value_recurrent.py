@@ -1,6 +1,6 @@
 """The readers ``wr-lstm`` and ``wr-attentive``: a document read word by word for a property.
 
-Hewlett et al. 2016, section 4.2.
+Hewlett et al. 2016, section 3.1.2.
 """
 
 from __future__ import annotations

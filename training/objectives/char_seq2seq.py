@@ -1,4 +1,4 @@
-"""Training of ``wr-char`` and ``wr-char-lm``: a value's characters (Hewlett et al. 2016, 4.4.2)."""
+"""Training of ``wr-char`` and ``wr-char-lm``: a value's characters (Hewlett et al. 2016, 3.3.3, 3.3.4)."""
 
 from __future__ import annotations
 

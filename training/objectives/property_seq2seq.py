@@ -1,4 +1,4 @@
-"""Training of ``wr-seq2seq`` and ``wr-placeholder``: the likelihood of a value, Hewlett et al. 2016, 4.4."""
+"""Training of ``wr-seq2seq`` and ``wr-placeholder``: the likelihood of a value, Hewlett et al. 2016, 3.3."""
 
 from __future__ import annotations
 

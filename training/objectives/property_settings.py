@@ -38,7 +38,7 @@ class PropertyNetwork:
 
     @property
     def paper(self) -> PropertyNetwork:
-        """Hewlett et al. 2016, section 5: 100,000 words, vectors of 300, GRUs of 1,024, batches of 128."""
+        """Hewlett et al. 2016, section 4.1: 100,000 words, vectors of 300, GRUs of 1,024, batches of 128."""
         hidden = None if self.hidden is None else 1_024
         return replace(self, words=100_000, width=300, hidden=hidden, batch=128)
 

@@ -1,4 +1,4 @@
-"""Training of ``rnn-labeler``: which words of a document are part of an answer, Hewlett et al. 2016, 4.3."""
+"""Training of ``rnn-labeler``: which words of a document are part of an answer, Hewlett et al. 2016, 3.2."""
 
 from __future__ import annotations
 

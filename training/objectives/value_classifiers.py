@@ -1,4 +1,4 @@
-"""Training of WikiReading's classifiers: an instance for each value, Hewlett et al. 2016, section 4.2."""
+"""Training of WikiReading's classifiers: an instance for each value, Hewlett et al. 2016, section 3.1."""
 
 from __future__ import annotations
 
