@@ -11,7 +11,14 @@ from typing import Literal
 from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
 from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook, is_full
-from indexing.manifest import WINDOW_STEP, WINDOW_WORDS, BuildSettings, Manifest, content_key
+from indexing.manifest import (
+    CONTEXT_WORDS,
+    WINDOW_STEP,
+    WINDOW_WORDS,
+    BuildSettings,
+    Manifest,
+    content_key,
+)
 from indexing.store_protocol import Store
 from indexing.write import write_build
 from text.errors import StoryQAError
@@ -141,7 +148,8 @@ def indexed_before(task: BookTask, settings: BuildSettings, store: Store) -> Man
     except (UnknownBook, IndexMismatch):
         return None
     same = (
-        (manifest.window_words, manifest.window_step) == (WINDOW_WORDS, WINDOW_STEP)
+        (manifest.window_words, manifest.window_step, manifest.context_words)
+        == (WINDOW_WORDS, WINDOW_STEP, CONTEXT_WORDS)
         and manifest.settings == settings
         and manifest.source_key == task.source_key()
         and manifest.encoder_hash == load_encoder(settings.encoder).hash

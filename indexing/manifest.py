@@ -27,6 +27,7 @@ _LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 WINDOW_WORDS = 80
 WINDOW_STEP = 60
+CONTEXT_WORDS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class Counts:
 class Manifest:
     """Everything about a build but its arrays; ``key`` is the content hash that ``content_key`` gives.
 
-    ``source_key`` is the book's, None in builds of before there was one.
+    ``source_key`` is the book's, None in builds of before there was one. ``context_words`` is how many words
+    before a passage, and with them its chapter's title, count as its own where words are searched.
     """
 
     id: str
@@ -94,6 +96,7 @@ class Manifest:
     language: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     source_key: str | None = None
+    context_words: int = 0
 
     @property
     def version(self) -> str:
@@ -145,6 +148,7 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         "settings": asdict(settings),
         "encoder": encoder_hash,
         "windows": [WINDOW_WORDS, WINDOW_STEP],
+        "context": CONTEXT_WORDS,
     }
     # What older builds did not know is left out where there is none: their keys are as they were.
     if book.author is not None:

@@ -33,3 +33,10 @@ def split(text: str, words: int = 200, overlap: int = 0) -> list[Passage]:
         if last == len(spans) - 1:
             break
     return passages
+
+
+def last_words(text: str, words: int) -> str:
+    """The last ``words`` words of ``text``, as ``split`` counts them; all where there are no more."""
+    text = text[-words * (LONGEST_WORD + 1) :]
+    spans = [match.span() for match in _WORD.finditer(text)]
+    return text[spans[-words:][0][0] :] if spans else ""

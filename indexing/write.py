@@ -6,7 +6,8 @@ import hashlib
 import io
 import os
 import time
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from encoders.bi_encoder import Encoder
 from indexing.book import Book, Passage
 from indexing.errors import SourceError
 from indexing.manifest import (
+    CONTEXT_WORDS,
     COVER,
     WINDOW_STEP,
     WINDOW_WORDS,
@@ -26,7 +28,7 @@ from indexing.manifest import (
     text_sha256,
     write_manifest,
 )
-from indexing.passages import split
+from indexing.passages import last_words, split
 from indexing.sparse import sparse_arrays
 from indexing.vectors import faiss_module, flat_index, windows
 from text.codepoints import pack
@@ -58,7 +60,7 @@ def write_build(
         "text": pack(book.text),
         "passages": np.array([(p.start, p.end) for p in passages], dtype="<i8"),
         "windows": begins,
-        **sparse_arrays([book.text[p.start : p.end] for p in passages]),
+        **sparse_arrays(_in_context(book, passages)),
     }
     for name, array in arrays.items():
         content = io.BytesIO()
@@ -97,6 +99,7 @@ def write_build(
         language=book.language,
         left_out=book.left_out,
         source_key=book.source_key,
+        context_words=CONTEXT_WORDS,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):
@@ -113,6 +116,25 @@ def _searched_passages(book: Book, settings: BuildSettings) -> list[Passage]:
         for one in split(book.text[start:end], settings.words, settings.overlap):
             passages.append(Passage(len(passages), start + one.start, start + one.end))
     return passages
+
+
+def _in_context(book: Book, passages: Sequence[Passage]) -> list[str]:
+    """The text in which the words of each passage are searched: its own, behind what leads to it.
+
+    That are the title of the chapter in which it begins and the ``CONTEXT_WORDS`` words before it, as far as
+    they are in the same chapter: whom "she" means there, a question names. Nothing of what follows it, which
+    a reader who has come so far has not read.
+    """
+    starts = sorted({0, *(one.end for one in book.left_out), *(one.start for one in book.chapters)})
+    chapters = [one.start for one in book.chapters]
+    texts = []
+    for passage in passages:
+        begin = starts[bisect_right(starts, passage.start) - 1]
+        at = bisect_right(chapters, passage.start) - 1
+        title = book.chapters[at].title if at >= 0 else ""
+        lead = last_words(book.text[begin : passage.start], CONTEXT_WORDS)
+        texts.append("\n".join((title, lead, book.text[passage.start : passage.end])))
+    return texts
 
 
 def _encode(
