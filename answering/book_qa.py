@@ -28,6 +28,7 @@ from answering.follow_ups import understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
+from answering.reading_on import read_on
 from answering.said import Said
 from answering.scope import is_one_book
 from answering.spoilers import LEAKED, guard_of, guarded
@@ -189,8 +190,11 @@ class BookQA:
         asked = [i for i, refused in enumerate(refusals) if refused is None and told[i] is None]
         answers: list[list[Answer]] = [[] for _ in found]
         hears = [guarded(on_words[i], guards[i]) for i in asked]
-        for i, of_one in zip(asked, self.read([found[i] for i in asked], hears), strict=True):
-            answers[i] = of_one
+        to_read = [found[i] for i in asked]
+        for i, one, of_one in zip(
+            asked, *read_on(to_read, self.read(to_read, hears), self.read), strict=True
+        ):
+            found[i], answers[i] = one, of_one
             guard = guards[i]
             if guard is not None and any(guard.leaks(one.text) for one in of_one):
                 answers[i], refusals[i] = [], LEAKED

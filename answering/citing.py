@@ -66,7 +66,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class PassageRead:
-    """A passage that was read: ``book.text[start:end]``, and the retriever's score of it."""
+    """A passage that was read: ``book.text[start:end]``, and the retriever's score of it.
+
+    It is longer than the book's passage of that ``number`` where that cut the sentence of the answer.
+    """
 
     book_id: str
     title: str

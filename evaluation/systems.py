@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 from answering.book_answers import said_of_itself
 from answering.book_qa import Ask, BookQA, Candidate, Found
+from answering.reading_on import read_on
 from evaluation.benchmarks.benchmark import Place, Question, given_reading
 from evaluation.metrics.overlap import reciprocal_rank
 from indexing.book import Book
@@ -132,7 +133,8 @@ class RetrievedPassages:
         readings = reader.prepare(
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
         )
-        answers = answers_to(self._reader_name, reader, readings)
+        found = [replace(one, reading=reading) for one, reading in zip(found, readings, strict=True)]
+        found, answers = read_on(found, answers_to(self._reader_name, reader, readings), self._read)
         ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = [
             first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)
@@ -159,6 +161,9 @@ class RetrievedPassages:
                 )
             )
         return results
+
+    def _read(self, found: Sequence[Found]) -> list[list[Answer]]:
+        return answers_to(self._reader_name, self._reader, [one.reading for one in found])
 
 
 def _told(found: Found) -> Sequence[Candidate]:

@@ -239,7 +239,9 @@ class AnswerResponse(BaseModel):
     evidence: EvidenceOut | None = Field(description="Null where nothing in the book supports the answer.")
     note: str | None = _NOTE
     candidates: list[CandidateOut] = Field(description="The best answers, best first.")
-    passages: list[PassageOut] = Field(description="The passages read, in story order.")
+    passages: list[PassageOut] = Field(
+        description="The passages read, in story order; one that cut the answer's sentence with the rest of it."
+    )
     versions: dict[str, str] = Field(
         description="Of the index, the retriever and the reader; `prompt` of what a language model was told."
     )

@@ -1,0 +1,59 @@
+"""An answer that a passage cuts is read again with the rest of its sentence, and no further."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from answering.book_qa import Ask, BookQA, CitedAnswer
+from answering.reading_on import LONGEST_REST
+from indexing.book import Book
+from indexing.build import BuildSettings, build_book
+from indexing.store import IndexStore
+
+SIZE = 20  # words of a passage
+ASKED = "Where did the cooper bury the copper kettle of the widow Tamsin?"
+BURIED = "The cooper buried the copper kettle of the widow Tamsin under the third oak behind the tannery."
+FILLER = "Rain fell on the roofs and nobody went out."
+
+
+def answer(store: IndexStore, encoder: Path, text: str, before: int | None = None) -> CitedAnswer:
+    settings = BuildSettings(words=SIZE, encoder=str(encoder))
+    build_book(Book("kettle", "The Kettle", text, "kettle.txt"), settings, store)
+    return BookQA(store).answer(Ask("kettle", ASKED, k=9, retriever="bm25", reader="overlap", before=before))
+
+
+def told_from_word(number: int) -> str:
+    """A text in which the sentence that answers begins with the word of that number, from 0."""
+    filler = FILLER.split()
+    return " ".join([*(filler * 5)[: number - 1], "out.", BURIED, *filler * 4])
+
+
+@pytest.mark.parametrize("number", range(1, 2 * SIZE))
+def test_the_answer_is_the_whole_sentence_wherever_passages_end(
+    tiny_bert: Path, tmp_path: Path, number: int
+) -> None:
+    text = told_from_word(number)
+    cited = answer(IndexStore(tmp_path), tiny_bert, text)
+    assert cited.text == BURIED
+    assert cited.evidence is not None
+    assert text[cited.evidence.start : cited.evidence.end] == BURIED
+    read = [text[one.start : one.end] for one in cited.passages]
+    assert any(BURIED in one for one in read)
+    assert sum(len(one.split()) for one in read) < len(text.split()) + len(BURIED.split())
+
+
+def test_nothing_is_read_that_may_not_be_read_yet(tiny_bert: Path, tmp_path: Path) -> None:
+    text = told_from_word(SIZE - 10)
+    ends = text.index("third")
+    cited = answer(IndexStore(tmp_path), tiny_bert, text, ends)
+    assert cited.text == text[text.index(BURIED) : ends].rstrip()
+    assert max(one.end for one in cited.passages) <= ends
+
+
+def test_of_a_sentence_without_end_so_many_words_are_read_on(tiny_bert: Path, tmp_path: Path) -> None:
+    endless = " ".join(["and then on"] * 200)
+    text = told_from_word(SIZE - 10).replace("tannery.", endless)
+    cited = answer(IndexStore(tmp_path), tiny_bert, text)
+    assert len(cited.text.split()) == 10 + LONGEST_REST
