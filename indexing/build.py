@@ -12,7 +12,6 @@ from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
 from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook, is_full
 from indexing.manifest import (
-    CONTEXT_WORDS,
     WINDOW_STEP,
     WINDOW_WORDS,
     BuildSettings,
@@ -149,7 +148,7 @@ def indexed_before(task: BookTask, settings: BuildSettings, store: Store) -> Man
         return None
     same = (
         (manifest.window_words, manifest.window_step, manifest.context_words)
-        == (WINDOW_WORDS, WINDOW_STEP, CONTEXT_WORDS)
+        == (WINDOW_WORDS, WINDOW_STEP, settings.context_words)
         and manifest.settings == settings
         and manifest.source_key == task.source_key()
         and manifest.encoder_hash == load_encoder(settings.encoder).hash

@@ -27,7 +27,6 @@ _LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 WINDOW_WORDS = 80
 WINDOW_STEP = 60
-CONTEXT_WORDS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,11 @@ class BuildSettings:
                 f"passages of {self.words} words cannot overlap by {self.overlap}; "
                 "wanted 0 <= overlap < words"
             )
+
+    @property
+    def context_words(self) -> int:
+        """How many words before a passage are searched with it: 80 for passages of 200."""
+        return 2 * self.words // 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         "settings": asdict(settings),
         "encoder": encoder_hash,
         "windows": [WINDOW_WORDS, WINDOW_STEP],
-        "context": CONTEXT_WORDS,
+        "context": settings.context_words,
     }
     # What older builds did not know is left out where there is none: their keys are as they were.
     if book.author is not None:

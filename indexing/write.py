@@ -16,7 +16,6 @@ from encoders.bi_encoder import Encoder
 from indexing.book import Book, Passage
 from indexing.errors import SourceError
 from indexing.manifest import (
-    CONTEXT_WORDS,
     COVER,
     WINDOW_STEP,
     WINDOW_WORDS,
@@ -60,7 +59,7 @@ def write_build(
         "text": pack(book.text),
         "passages": np.array([(p.start, p.end) for p in passages], dtype="<i8"),
         "windows": begins,
-        **sparse_arrays(_in_context(book, passages)),
+        **sparse_arrays(_in_context(book, passages, settings.context_words)),
     }
     for name, array in arrays.items():
         content = io.BytesIO()
@@ -99,7 +98,7 @@ def write_build(
         language=book.language,
         left_out=book.left_out,
         source_key=book.source_key,
-        context_words=CONTEXT_WORDS,
+        context_words=settings.context_words,
     )
     write_manifest(manifest, directory)
     for path in (*directory.iterdir(), directory):
@@ -118,10 +117,10 @@ def _searched_passages(book: Book, settings: BuildSettings) -> list[Passage]:
     return passages
 
 
-def _in_context(book: Book, passages: Sequence[Passage]) -> list[str]:
+def _in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str]:
     """The text in which the words of each passage are searched: its own, behind what leads to it.
 
-    That are the title of the chapter in which it begins and the ``CONTEXT_WORDS`` words before it, as far as
+    That are the title of the chapter in which it begins and the ``words`` words before it, as far as
     they are in the same chapter: whom "she" means there, a question names. Nothing of what follows it, which
     a reader who has come so far has not read.
     """
@@ -132,7 +131,7 @@ def _in_context(book: Book, passages: Sequence[Passage]) -> list[str]:
         begin = starts[bisect_right(starts, passage.start) - 1]
         at = bisect_right(chapters, passage.start) - 1
         title = book.chapters[at].title if at >= 0 else ""
-        lead = last_words(book.text[begin : passage.start], CONTEXT_WORDS)
+        lead = last_words(book.text[begin : passage.start], words)
         texts.append("\n".join((title, lead, book.text[passage.start : passage.end])))
     return texts
 

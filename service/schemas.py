@@ -240,7 +240,7 @@ class AnswerResponse(BaseModel):
     note: str | None = _NOTE
     candidates: list[CandidateOut] = Field(description="The best answers, best first.")
     passages: list[PassageOut] = Field(
-        description="The passages read, in story order; one that cut the answer's sentence with the rest of it."
+        description="The passages read, in story order; one that cut an answer with the rest of its sentence."
     )
     versions: dict[str, str] = Field(
         description="Of the index, the retriever and the reader; `prompt` of what a language model was told."

@@ -10,7 +10,6 @@ import pytest
 
 from indexing.book import Book, Chapter, LeftOut
 from indexing.build import BuildSettings, build_book
-from indexing.manifest import CONTEXT_WORDS
 from indexing.store import IndexStore
 
 WORDS = [f"w{number}" for number in range(1000)]
@@ -48,7 +47,7 @@ def test_a_passage_is_found_by_its_chapter_and_by_the_words_before_it_there(
     searched = []
     for passage in numbers:
         begin = max(cut for cut in cuts if cut <= passage[0])
-        searched.append({*range(max(begin, passage[0] - CONTEXT_WORDS), passage[0]), *passage})
+        searched.append({*range(max(begin, passage[0] - SIZE * 2 // 5), passage[0]), *passage})
     for number, word in enumerate(WORDS):
         found = np.flatnonzero(index.sparse.tfidf(word)).tolist()
         assert found == [one for one, words in enumerate(searched) if number in words], word
