@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from textwrap import wrap
 
@@ -230,6 +231,36 @@ def test_numbers_of_printed_pages_are_not_read(number: str) -> None:
     assert read("gull.html", f"<p>The day was {number}wet.</p><p>A <span>weir</span>.</p>").text == (
         "The day was wet.\n\nA weir."
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ('<span class="initial"><img src="ill_t.png" width="80" alt="T" /></span>HE day was', "THE day was"),
+        ('<img alt="A"/>fter that', "After that"),
+        ('<a href="t.png"><img alt="\u201cW\n"/></a><b>ell</b>, said he', "\u201cWell, said he"),
+        ('\u201c<img alt="I"/>\u2019ll weigh it', "\u201cI\u2019ll weigh it"),
+        ('Wet.<br/><img alt="E&#769;"/>tude', "Wet.\n\u00c9tude"),
+        ('It was wet.<img alt="T"/>hen', "It was wet. Then"),
+    ],
+)
+def test_an_initial_that_is_a_picture_is_read_with_its_word(written: str, text: str) -> None:
+    assert read("gull.html", f"<p>{written}</p><p>A weir.</p>").text == f"{text}\n\nA weir."
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'Wet <img alt="T"/> was <img alt="the weir"/>he day',  # words on both sides; a picture of something
+        'Wet <img alt="T"/><span class="hidden">T</span>was <img alt="1"/>he day',
+        'Wet <img alt="T"/>1 was <img/>he day',
+        '<a href="#n"><sup><img alt="T"/>1</sup></a>We<i>nt</i>',
+        'Wet <nav><img alt="T"/></nav>was the day',
+    ],
+)
+def test_other_pictures_leave_no_letters(written: str) -> None:
+    seen = read("gull.html", f"<p>{written}</p><p>A weir.</p>").text
+    assert seen == read("gull.html", f"<p>{re.sub('alt=.*?/', '/', written)}</p><p>A weir.</p>").text
 
 
 def test_a_script_is_no_comment_though_one_begins_in_it() -> None:

@@ -39,6 +39,10 @@ _NOTE_LINKS = frozenset(
 # Numbers of printed pages amid a sentence, as Project Gutenberg, the TEI and EPUB mark them.
 _PAGE_NUMBERS = frozenset(["pagenum", "pageno", "pagenumber", "page-number", "pagebreak", "doc-pagebreak"])
 _PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
+# The first letter of a chapter is often a picture, whose ``alt`` says which.
+_INITIAL = re.compile(r"[\"'\u2018-\u201f\xab]?\s?[^\W\d_]")
+_GOES_ON = re.compile(r"['\u2019]?[^\W\d_]")  # as the rest of its word does
+_OPENING = re.compile(r"(?:^|\s)[\"'\u2018-\u201f\xab]$")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _DECLARED = re.compile(
@@ -106,12 +110,13 @@ class _PageReader(HTMLParser):
         self._raised = 0  # open elements whose text is above the line
         self._link: int | None = None  # where in the pieces an open link began
         self._is_raised = False  # that link
+        self._initial = (0, "")  # how many pieces there were behind the last picture of a letter, and which
 
     def end_block(self) -> None:
         """Close the block that is being read, if there is any text in it."""
         text = "".join(self._pieces)
         self._pieces.clear()
-        self._link = None
+        self._link, self._initial = None, (0, "")
         inside, self._inside, self._visible = tuple(self._inside), [], 0
         if text.isspace():
             return
@@ -152,6 +157,9 @@ class _PageReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._left_out:
+            if self._initial[0] == len(self._pieces):
+                self._write_initial(data)
+            self._initial = (0, "")
             self._pieces.append(data if self._preformatted else _SPACE.sub(" ", data))
             self._visible += len("".join(normalise(data).split()))
         elif self._left_out[-1] == "title" and not self._open["svg"]:
@@ -173,6 +181,8 @@ class _PageReader(HTMLParser):
             self._link, self._is_raised = len(self._pieces), self._raised > 0
         elif tag in ("td", "th", "img"):
             self._pieces.append(" ")
+            alt = normalise(dict(attributes).get("alt") or "") if tag == "img" and not self._left_out else ""
+            self._initial = (len(self._pieces), alt) if _INITIAL.fullmatch(alt) else (0, "")
         if tag == "meta":
             stated = dict(attributes)
             if (stated.get("name") or "").lower() in _AUTHOR and len(self.authors) < _MOST_AUTHORS:
@@ -182,6 +192,18 @@ class _PageReader(HTMLParser):
             self._anchors += ids
             if self._visible:
                 self._inside += [(id, self._visible) for id in ids]
+
+    def _write_initial(self, rest: str) -> None:
+        """Put the letter where its picture is, the last of the pieces, where it begins a word with ``rest``.
+
+        A text that begins with the same letter has it beside the picture, hidden from those who see it.
+        """
+        letter = self._initial[1]
+        if not letter or not _GOES_ON.match(rest) or rest[0] in (letter[-1], letter[-1].upper()):
+            return
+        before = self._pieces[-2][-2:] if len(self._pieces) > 1 else ""
+        self._pieces[-1] = letter if not before or _OPENING.search(before) else f" {letter}"
+        self._visible += len("".join(letter.split()))
 
     def _end_link(self) -> None:
         """Close a link; one that is a number above the line leads to a note, and is left out."""
