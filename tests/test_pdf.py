@@ -13,6 +13,7 @@ from test_documents import check_chapters, read
 from typeset import DESIGNS, pdf, two_pages_of_pictures, with_password
 
 from indexing.errors import SourceError
+from indexing.formats.initials import with_initials
 from indexing.formats.page_layout import Bookmark, Line, lay_out, without_heads
 
 
@@ -94,6 +95,66 @@ def test_a_pdf_of_too_many_characters_or_pages_is_refused(monkeypatch: pytest.Mo
 
 def row(text: str, page: int, y: float, left: float = 50, right: float = 350, height: float = 10) -> Line:
     return Line(text, page, left, right, y + height, y)
+
+
+@pytest.mark.parametrize(
+    ("initial", "rest", "wanted"),
+    [
+        ("T", "HE WEIR was", "THE WEIR was"),
+        ("\u201cW", "ell, said he", "\u201cWell, said he"),
+        ("Qu", "ays are", "Quays are"),
+        ("I", "\u2019ll weigh", "I\u2019ll weigh"),
+        ("I", "t was the", "It was the"),
+        ("I", "watched the", "I watched the"),
+        ("A", "gull sat", "A gull sat"),
+        ("A", "fter that", "After that"),
+    ],
+)
+def test_an_initial_of_several_lines_begins_the_word_beside_it(initial: str, rest: str, wanted: str) -> None:
+    cap = row(initial, 0, 372, 50, 74, height=30)
+    heading = row("The Weir", 0, 440, 50, 120, height=16)
+    beside = [row(f"{rest} wet.", 0, 390, 76), row("It stood and watched.", 0, 376, 76)]
+    below = [row("The gull sat, and it was wet.", 0, 362 - 14 * n) for n in range(9)]
+    for drawn in ([heading, cap, *beside], [cap, heading, *beside]):
+        content, _, _ = lay_out(with_initials([[*drawn, *below]]))
+        assert content.text.startswith(f"The Weir\n\n{wanted} wet. It stood and watched. The gull sat,")
+        assert [mark.label for mark in content.marks] == ["The Weir"]
+
+
+@pytest.mark.parametrize(
+    ("letter", "left", "right", "y", "text"),
+    [
+        ("B", 50, 70, 420, "Barley, 12"),  # alone above its text
+        ("I", 50, 56, 398, "it was wet."),
+        ("I", 50, 74, 385, "It was wet."),  # a numeral beside it
+        ("T", 200, 224, 385, "he day was wet."),  # on the other side
+        ("T", 10, 34, 385, "he day was wet."),  # too far from it
+    ],
+)
+def test_a_large_letter_that_begins_no_word_is_a_heading(
+    letter: str, left: float, right: float, y: float, text: str
+) -> None:
+    page = [row(letter, 0, y, left, right, 24), row(text, 0, 390, 50 if y > 390 else 76, 180)]
+    page += [row("The gulls sat, and it was wet.", 0, 376 - 14 * n) for n in range(9)]
+    assert with_initials([page]) == [page]
+    content, _, _ = lay_out(with_initials([page]))
+    assert [mark.label for mark in content.marks] == [letter]
+
+
+def test_large_letters_alone_head_chapters_of_a_typeset_book() -> None:
+    story = Manuscript(
+        tuple(
+            (letter, tuple(f"{letter * n} was sold on the quay." for n in range(1, 30))) for letter in "ABI"
+        )
+    )
+    book = read("weigher.pdf", pdf(story, replace(DESIGNS[4], heading_size=30)))
+    check_chapters(book, story)
+
+
+def test_letters_beside_letters_are_read_once() -> None:
+    nested = [row("A", 0, 300, 50, 90, 60), row("b", 0, 320, 91, 110, 30), row("out it.", 0, 330, 111)]
+    text = lay_out(with_initials([nested]))[0].text
+    assert sorted(text.replace("\n", "").replace(" ", "")) == sorted("Aboutit.")
 
 
 def test_heads_and_numbers_go_and_lines_that_stand_elsewhere_stay() -> None:

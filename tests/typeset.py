@@ -13,7 +13,10 @@ from reportlab.pdfgen.canvas import Canvas
 
 @dataclass(frozen=True)
 class Design:
-    """How a book looks; lengths in points. ``gap`` is between paragraphs, ``mirrored`` margins lie inside."""
+    """How a book looks; lengths in points. ``gap`` is between paragraphs, ``mirrored`` margins lie inside.
+
+    ``initial`` is how many lines the first letter of a chapter is high.
+    """
 
     font: str = "Times-Roman"
     size: float = 11
@@ -29,6 +32,7 @@ class Design:
     outline: bool = True
     heading_size: float = 16
     new_pages: bool = True
+    initial: int = 1
 
 
 DESIGNS = (
@@ -38,6 +42,10 @@ DESIGNS = (
     Design(numbers="head", mirrored=True, head="chapter"),
     Design(page=pagesizes.A4, size=12, leading=18, outline=False),
     Design(outline=False, heading_size=11, new_pages=False, gap=2),
+    Design(initial=2),
+    Design(initial=3, font="Helvetica", size=10, leading=13, indent=0, gap=7, outline=False),
+    Design(initial=2, justified=False, outline=False),
+    Design(initial=3, mirrored=True, head="chapter"),
 )
 
 
@@ -100,8 +108,8 @@ class _Typesetter:
                 self.end_page()
             self.chapter = heading.split("\n")[-1]
             self.heading(heading, number)
-            for paragraph in paragraphs:
-                self.paragraph(paragraph)
+            for place, paragraph in enumerate(paragraphs):
+                self.paragraph(paragraph, 1 if place else self.design.initial)
         self.end_page()
 
     def heading(self, heading: str, number: int) -> None:
@@ -116,10 +124,12 @@ class _Typesetter:
             self.y -= 1.2 * design.heading_size
         self.y -= 20
 
-    def paragraph(self, text: str) -> None:
+    def paragraph(self, text: str, initial: int) -> None:
         design = self.design
         lines: list[tuple[list[str], float]] = []
-        words, indent = text.split(" "), design.indent
+        cap = self.initial(text, initial) if initial > 1 else ""
+        beside = stringWidth(cap, design.font, self.initial_size(initial)) + 2
+        words, indent = text[len(cap) :].split(" "), beside if cap else design.indent
         current: list[str] = []
         while words:
             room = self.measure - indent
@@ -131,13 +141,24 @@ class _Typesetter:
                 current.append(first)
                 words[0] = rest
             lines.append((current, indent))
-            current, indent = [], 0.0
+            current, indent = [], beside if cap and len(lines) < initial else 0.0
         for row, inside in lines:
             spare = self.measure - inside - self.wide(" ".join(row))
             space = spare / max(1, len(row) - 1) if design.justified else 0.0
             self.line(" ".join(row), inside, space)
         self.line(" ".join(current), indent)
         self.y -= design.gap
+
+    def initial_size(self, lines: int) -> float:
+        """So that capitals, 0.66 of a size high, are as high as those lines from the last baseline up."""
+        return ((lines - 1) * self.design.leading + 0.66 * self.design.size) / 0.66
+
+    def initial(self, text: str, lines: int) -> str:
+        """Draw the first letter of a paragraph, with the quotation mark before it."""
+        cap = text[: 1 if text[0].isalpha() else 2]
+        self.canvas.setFont(self.design.font, self.initial_size(lines))
+        self.canvas.drawString(self.left, self.y - (lines - 1) * self.design.leading, cap)
+        return cap
 
     def wide(self, text: str) -> float:
         return float(stringWidth(text, self.design.font, self.design.size))

@@ -12,6 +12,7 @@ from typing import Any
 from indexing.book import Page
 from indexing.errors import SourceError
 from indexing.formats.archive import damaged
+from indexing.formats.initials import with_initials
 from indexing.formats.markup import Document
 from indexing.formats.page_layout import Bookmark, Line, lay_out
 from indexing.formats.plain_text import normalise
@@ -59,7 +60,7 @@ def read_pdf(data: bytes, name: str) -> Document:
         reason = _REASON.search(str(error))
         raise damaged(name, _KIND, (reason[1] if reason else str(error)).lower()) from error
     _check_text(pages, name)
-    content, contents, starts = lay_out(pages, bookmarks)
+    content, contents, starts = lay_out(with_initials(pages), bookmarks)
     return Document(content, title, author, contents, tuple(map(Page, labels, starts)))
 
 
