@@ -31,6 +31,7 @@ _LIGATURES = {
 # A number right behind a word, which leads to a note where it stands above the line.
 _NOTE_MARK = re.compile(r"(?<=[^\s\d]) ?(\d{1,3})(?!\w)")
 _ABOVE = 0.15  # of the height of the letter before it
+_TALLER = 1.5  # times the rest of its line; an initial that stands up from it
 _REASON = re.compile(r"\(PDFium: ([^()]+)\)")
 _PDFIUM = threading.Lock()  # it is not safe for threads
 
@@ -99,10 +100,14 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
     """The lines of a page in the order in which they are drawn."""
     from pypdfium2 import raw
 
-    box = raw.FS_RECTF()
     codes: list[int] = []
     places: list[int] = []  # of the codes on the page
-    first = last = -1  # the visible characters at its ends
+    visible: list[int] = []  # the places of those that are no space
+
+    def box_at(place: int) -> Any:
+        box = raw.FS_RECTF()
+        raw.FPDFText_GetLooseCharBox(page, place, ctypes.byref(box))
+        return box
 
     def line(hyphen: bool) -> Iterator[Line]:
         for match in reversed([*_NOTE_MARK.finditer("".join(map(chr, codes)))]):
@@ -112,12 +117,12 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
         # Characters beyond U+FFFF may come as two surrogates.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = " ".join(normalise(text).split())
-        if first < 0 or not text:
+        if not visible or not text:
             return
-        raw.FPDFText_GetLooseCharBox(page, last, ctypes.byref(box))
-        right = box.right
-        raw.FPDFText_GetLooseCharBox(page, first, ctypes.byref(box))
-        yield Line(text, number, box.left, max(right, box.left), box.top, box.bottom, hyphen)
+        first, middle, last = (box_at(visible[at]) for at in (0, len(visible) // 2, -1))
+        rest = max(middle, last, key=lambda box: box.top - box.bottom)
+        high = rest if first.top - first.bottom >= _TALLER * (rest.top - rest.bottom) else first
+        yield Line(text, number, first.left, max(last.right, first.left), high.top, high.bottom, hyphen)
 
     for at in range(page.count_chars()):
         code = raw.FPDFText_GetUnicode(page, at)
@@ -125,13 +130,13 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
             yield from line(code in _HYPHENS)
             codes.clear()
             places.clear()
-            first = last = -1
+            visible.clear()
         elif code != 0x0D:
             code = code if 0 < code < 0x110000 else 0xFFFD
             codes.append(code)
             places.append(at)
             if not chr(code).isspace():
-                first, last = (at if first < 0 else first), at
+                visible.append(at)
     yield from line(False)
 
 
