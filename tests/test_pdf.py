@@ -12,9 +12,12 @@ from manuscripts import AUTHOR, TITLE, Manuscript, sample, twelve
 from test_documents import check_chapters, read
 from typeset import DESIGNS, pdf, two_pages_of_pictures, with_password
 
+from answering.citing import page_at
+from indexing.chapters.numerals import numeral, roman
 from indexing.errors import SourceError
 from indexing.formats.initials import with_initials
-from indexing.formats.page_layout import Bookmark, Line, lay_out, without_heads
+from indexing.formats.page_layout import Bookmark, Line, lay_out
+from indexing.formats.running_heads import printed_labels, without_heads
 
 
 def paragraphs(text: str) -> list[str]:
@@ -53,6 +56,76 @@ def test_pages_bear_their_printed_numbers_and_begin_at_their_first_words() -> No
     on_a_page = 1 + (595.28 - 70 - 60) // 14
     assert int(first[2]) - int(first[1]) == on_a_page
     assert 0.8 * on_a_page < int(first[1]) < on_a_page
+
+
+SACKS = Manuscript(
+    tuple(
+        (f"CHAPTER {number}", tuple(f"Sack {number}.{n} was weighed and sold." for n in range(90)))
+        for number in ("I", "II")
+    )
+)
+FRONT_MATTER = ("For whoever weighs.", "The quay is not a real quay.")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "labels", "first", "wanted"),
+    [
+        ("foot", False, 1, ["1", "2", "3", "4", "5", "6"]),
+        ("head", False, 213, ["213", "214", "215", "216", "217", "218"]),
+        ("none", False, 1, ["1", "2", "3", "4", "5", "6", "7", "8"]),
+        ("foot", True, 4, ["4", "5", "6", "7", "8", "9", "10", "11"]),  # the file's, from its first page on
+    ],
+)
+def test_pages_that_the_file_does_not_label_bear_the_numbers_printed_on_them(
+    numbers: str, labels: bool, first: int, wanted: list[str]
+) -> None:
+    design = replace(DESIGNS[0], indent=0, numbers=numbers)
+    book = read("weigher.pdf", pdf(SACKS, design, first, labels, FRONT_MATTER))
+    assert [page.label for page in book.pages][-6:] == wanted[-6:]
+    if numbers != "none" and not labels:
+        before = str(first - 1) if first > 1 else None  # the page before the first number counts back
+        assert page_at(book.pages, book.text.index("a real quay")) == before
+        assert page_at(book.pages, book.text.index("For whoever")) is None
+        assert page_at(book.pages, book.text.index("CHAPTER I")) == wanted[0]
+    else:
+        assert [page.label for page in book.pages] == wanted
+
+
+def numbered(printed: str) -> list[list[Line]]:
+    """A page of each word, its number at the foot; none where it is a dash."""
+    return [
+        [
+            *(row(f"Gull {100 * page + n} sat on the weir.", page, 500 - 14 * n) for n in range(9)),
+            *([] if number == "-" else [row(number, page, 30)]),
+        ]
+        for page, number in enumerate(printed.split())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("printed", "labels"),
+    [
+        ("- - 3 4 - 6 7 8 - -", "- 2 3 4 5 6 7 8 9 10"),  # from a chapter's first page on
+        ("- - 1 2 - 4 5 6", "- - 1 2 3 4 5 6"),
+        ("- ii iii - - 2 3 4 - 6 7", "i ii iii iv 1 2 3 4 5 6 7"),
+        ("8 9 10 11 - - 12 13 14 15", "8 9 10 11 12 11 12 13 14 15"),  # pictures between
+        ("1 2 8 4 5 6 7 3 9 10", "1 2 3 4 5 6 7 8 9 10"),  # misread
+        ("1 2 - - 1 2 3 4 - 6 7 8", "- - - - 1 2 3 4 5 6 7 8"),
+    ],
+)
+def test_pages_without_a_number_count_on_from_those_beside_them(printed: str, labels: str) -> None:
+    wanted = [None if label == "-" else label for label in labels.split()]
+    assert printed_labels(numbered(printed)) == wanted
+
+
+@pytest.mark.parametrize("printed", ["- - - -", "7 7 7 7 7 8 8 8", "1 2 3 4 1 2 3 4 1 2 3 4", "4 3 2 1"])
+def test_numbers_that_do_not_count_the_pages_label_none(printed: str) -> None:
+    assert printed_labels(numbered(printed)) is None
+
+
+def test_roman_numerals_are_written_as_they_are_read() -> None:
+    assert [numeral(roman(number)) for number in range(1, 400)] == [*range(1, 400)]
+    assert roman(1944) == "MCMXLIV"
 
 
 def test_hyphens_of_line_ends_go_and_those_of_words_stay() -> None:

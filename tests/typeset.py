@@ -51,13 +51,26 @@ DESIGNS = (
 )
 
 
-def pdf(manuscript: Manuscript, design: Design = DESIGNS[0], first_page: int = 1) -> bytes:
-    """A PDF whose pages are numbered from ``first_page``."""
+def pdf(
+    manuscript: Manuscript,
+    design: Design = DESIGNS[0],
+    first_page: int = 1,
+    labels: bool = True,
+    front_matter: tuple[str, ...] = (),
+) -> bytes:
+    """A PDF whose pages are numbered from ``first_page``, behind a page of each text of ``front_matter``.
+
+    ``labels`` is whether the file says the numbers, too.
+    """
     buffer = io.BytesIO()
     canvas = Canvas(buffer, pagesize=design.page, invariant=1)
     canvas.setTitle(manuscript.title.upper())
     canvas.setAuthor(manuscript.author)
-    canvas.addPageLabel(0, style="ARABIC", start=first_page)
+    if labels:
+        canvas.addPageLabel(0, style="ARABIC", start=first_page)
+    for text in front_matter:
+        canvas.drawString(45, design.page[1] / 2, text)
+        canvas.showPage()
     _Typesetter(canvas, manuscript, design, first_page).set()
     canvas.save()
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Lines on pages made into running text: running heads left out, paragraphs joined over lines and pages."""
+"""Lines on pages made into running text: paragraphs joined over lines and pages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,6 @@ from indexing.chapters.numerals import numeral
 from indexing.formats.markup import Mark, MarkedText
 
 _GAP = "\n\n"
-_EDGE_LINES = 2  # at the head and at the foot of a page
-_SAME_HEIGHT = 3.0  # points
-_FEWEST_HEADS = 3  # pages on which a running head is
-_FEWEST_NUMBERS = 2  # pages whose numbers count on
-_LEAST_HEADS = 0.2  # of the pages
-_NUMBER = re.compile(
-    r"(?:(?<=\s)|^)\W*(\d{1,4}|[ivxlc]{1,8}|[IVXLC]{1,8})\W*$|^\W*(\d{1,4}|[ivxlc]{1,8})(?=\W)"
-)
 _WIDE_GAP = 1.4  # lines; as a gap between paragraphs
 _INDENT = 0.7  # of a line's height; the least that begins a paragraph
 _OTHER_SIZE = 1.15  # as great as the text; a heading
@@ -91,13 +83,12 @@ def lay_out(
 ) -> tuple[MarkedText, tuple[Mark, ...], list[int]]:
     """The text of the pages, the bookmarks as marks in it, and where each page begins.
 
-    The text's own marks are paragraphs in greater letters.
+    Running heads have to be left out before. The text's own marks are paragraphs in greater letters.
     """
-    kept = without_heads(pages)
-    lines = [line for page in kept for line in page]
+    lines = [line for page in pages for line in page]
     if not lines:
         return MarkedText("", (), {}), (), [0] * len(pages)
-    usual = _measure(kept)
+    usual = _measure(pages)
     hyphenated = {match[0].lower() for line in lines for match in _HYPHENATED.finditer(line.text)}
     pieces: list[str] = []
     places: list[int] = []  # of the lines
@@ -131,46 +122,6 @@ def lay_out(
         tuple(_marks(lines, places, paragraphs, bookmarks)),
         _page_starts(lines, places, len(pages), len(text)),
     )
-
-
-def without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """The pages without running heads and feet and without page numbers.
-
-    These are the lines at the edges of pages that stand where, on a fifth of the pages, lines repeat or
-    hold numbers that count on with the pages.
-    """
-    edges = [line for page in pages for line in _edge_lines(page)]
-    alike: dict[str, list[Line]] = defaultdict(list)
-    for line in edges:
-        alike[_key(line)].append(line)
-    heights: Counter[int] = Counter()
-    for key, lines in alike.items():
-        middle = median(line.bottom for line in lines)
-        there = {line.page for line in lines if abs(line.bottom - middle) <= _SAME_HEIGHT}
-        if len(there) >= (_FEWEST_NUMBERS if "#" in key else _FEWEST_HEADS):
-            heights[round(middle)] += len(there)
-    least = max(_FEWEST_NUMBERS, _LEAST_HEADS * sum(1 for page in pages if page))
-    usual = {
-        height for height in heights if sum(heights[near] for near in range(height - 1, height + 2)) >= least
-    }
-    heads = {id(line) for line in edges if usual & {round(line.bottom) + off for off in (-1, 0, 1)}}
-    return [[line for line in page if id(line) not in heads] for page in pages]
-
-
-def _edge_lines(page: Sequence[Line]) -> list[Line]:
-    ordered = sorted(page, key=lambda line: -line.bottom)
-    return ordered[:_EDGE_LINES] + ordered[_EDGE_LINES:][-_EDGE_LINES:]
-
-
-def _key(line: Line) -> str:
-    """Equal for lines that are the same but for numbers that count on with the pages."""
-    match = _NUMBER.search(line.text) if len(line.text) <= _LONGEST_HEADING else None
-    found = match and (match[1] or match[2])
-    number = numeral(found.upper() if found and not found.isdigit() else found) if found else None
-    if match is None or number is None:
-        return line.text.lower().replace("#", "")
-    rest = line.text[: match.start()] + line.text[match.end() :]
-    return f"{rest.lower().replace('#', '').strip()}#{number - line.page}"
 
 
 def _measure(pages: Sequence[Sequence[Line]]) -> _Measures:

@@ -16,6 +16,7 @@ from indexing.formats.initials import with_initials
 from indexing.formats.markup import Document
 from indexing.formats.page_layout import Bookmark, Line, lay_out
 from indexing.formats.plain_text import normalise
+from indexing.formats.running_heads import printed_labels, without_heads
 
 _KIND = "a PDF"
 _MOST_PAGES = 20_000
@@ -39,7 +40,9 @@ _PDFIUM = threading.Lock()  # it is not safe for threads
 def read_pdf(data: bytes, name: str) -> Document:
     """The document that ``data`` holds; ``name`` is said in errors.
 
-    Running heads and feet and page numbers are left out, words that a line's end parts are joined. Raises
+    Running heads and feet and page numbers are left out, words that a line's end parts are joined. Pages are
+    labelled as the file says, else as their printed numbers say, those before the first not at all; where
+    neither says anything, they are counted from 1. Raises
     ``SourceError`` for what is damaged, protected by a password, too large or has no text but pictures of it.
     """
     import pypdfium2  # type: ignore[import-untyped]
@@ -50,7 +53,7 @@ def read_pdf(data: bytes, name: str) -> Document:
             if count > _MOST_PAGES:
                 raise damaged(name, _KIND, f"it has {count:,} pages, more than the {_MOST_PAGES:,} allowed")
             pages = list(_pages(pdf, name))
-            labels = [pdf.get_page_label(number) or str(number + 1) for number in range(count)]
+            stated = [pdf.get_page_label(number) for number in range(count)]
             bookmarks = list(_bookmarks(pdf))
             title, author = pdf.get_metadata_value("Title"), pdf.get_metadata_value("Author")
     except pypdfium2.PdfiumError as error:
@@ -61,8 +64,12 @@ def read_pdf(data: bytes, name: str) -> Document:
         reason = _REASON.search(str(error))
         raise damaged(name, _KIND, (reason[1] if reason else str(error)).lower()) from error
     _check_text(pages, name)
-    content, contents, starts = lay_out(with_initials(pages), bookmarks)
-    return Document(content, title, author, contents, tuple(map(Page, labels, starts)))
+    pages = with_initials(pages)
+    content, contents, starts = lay_out(without_heads(pages), bookmarks)
+    sheets = [label or str(number) for number, label in enumerate(stated, 1)]
+    labels = sheets if any(stated) else printed_labels(pages) or sheets
+    numbered = tuple(Page(label, start) for label, start in zip(labels, starts, strict=True) if label)
+    return Document(content, title, author, contents, numbered)
 
 
 def _check_text(pages: list[list[Line]], name: str) -> None:
