@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -65,10 +64,14 @@ class ShelfFolder(ShelfFiles):
             if after is None:
                 self._path(name).unlink(missing_ok=True)
                 return
-            part = self._folder / f".{name}.{os.getpid()}"
-            part.write_bytes(after)
-            flush(part)
-            part.replace(self._path(name))
+            # By one name for all processes: one that was killed leaves no more than the next one writes over.
+            part = self._folder / f".{name}.new"
+            try:
+                part.write_bytes(after)
+                flush(part)
+                part.replace(self._path(name))
+            finally:
+                part.unlink(missing_ok=True)
             flush(self._folder)
 
     def _path(self, name: str) -> Path:

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from answering.ask import BadRequest
 from answering.scope import EmptyScope
 from encoders.tagging import MissingTagger
-from indexing.errors import Overtaken, StoreUnreachable, UnknownBook, UnknownCharacter, is_full
+from indexing.errors import DiskFull, Overtaken, StoreUnreachable, UnknownBook, UnknownCharacter, is_full
 from indexing.ids import BadId
 from indexing.shelves import BadShelf, UnknownShelf
 from readers.errors import EndpointError
@@ -156,6 +156,10 @@ def _problem(status: int, detail: str, kind: str | None = None, **more: Any) -> 
     return Problem(type=name, title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
 
 
+def _no_room() -> Problem:
+    return _problem(507, "the server's disk is full; make room and ask again", "no-room")
+
+
 def problem_of(error: StoryQAError) -> Problem:
     """What one of our own errors means over HTTP."""
     detail = str(error)
@@ -198,6 +202,9 @@ def problem_of(error: StoryQAError) -> Problem:
             return _problem(
                 503, "the store of the books does not answer; the server's log has more", "store-unreachable"
             )
+        case DiskFull():
+            log.error("%s", detail)  # where the disk is
+            return _no_room()
         case Overtaken():
             return _problem(409, detail, "overtaken")
         case EndpointError():
@@ -278,6 +285,6 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 def unexpected(error: Exception) -> Problem:
     """The problem where something failed that nobody thought of; whoever asks for it logs the whole."""
     if is_full(error):
-        return _problem(507, "the server's disk is full; make room and ask again", "no-room")
+        return _no_room()
     detail = f"an unexpected {type(error).__name__}; the server's log has more under this X-Request-ID"
     return _problem(500, detail)

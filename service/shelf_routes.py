@@ -52,7 +52,7 @@ def put_shelf(name: Name, given: ShelfIn, service: TheService) -> ShelfOut:
     return ShelfOut.model_validate(_shelves(service).put(name, given.books, given.title))
 
 
-@router.delete("/shelves/{name}", status_code=204, responses=problems.responses(404, 422, 500))
+@router.delete("/shelves/{name}", status_code=204, responses=problems.responses(404, 422, 500, 507))
 def delete_shelf(name: Name, service: TheService) -> Response:
     """Forget a shelf; its books stay."""
     _shelves(service).delete(name)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import errno
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 import shelf
 from fastapi import APIRouter
-from server import problem, running
+from server import problem, running, serving
 
 from indexing.build import BuildSettings, build_book
 from indexing.errors import DiskFull
+from indexing.sources.fetch import save
 from indexing.store import IndexStore
+from service.access.api_keys import BadKeys, KeyFile, make_key
 from service.app import create_app
 from service.cli import run
 from service.settings import Settings
@@ -79,3 +84,41 @@ def test_a_full_disk_that_any_call_meets_is_a_507(tmp_path: Path) -> None:
     with running(app) as url:
         content = problem(httpx.get(f"{url}/full"), 507)
     assert content["type"] == "urn:storyqa:problem:no-room"
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No byte more fits into any file meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_that_a_shelf_meets_is_a_507_that_leaves_nothing_and_names_no_place(
+    tmp_path: Path,
+) -> None:
+    with serving(Settings(store=tmp_path, retriever="bm25", reader="overlap")) as client:
+        client.put("/shelves/tales", json={"books": [], "title": "Tales"}).raise_for_status()
+        with full_disk():
+            refused = client.put("/shelves/tales", json={"books": []})
+        content = problem(refused, 507)
+        assert client.get("/shelves/tales").json()["title"] == "Tales"
+    assert content["type"] == "urn:storyqa:problem:no-room"
+    assert str(tmp_path) not in refused.text
+    assert sorted(path.name for path in (tmp_path / "shelves").iterdir()) == [".lock", "tales.json"]
+
+
+def test_a_key_that_has_no_room_leaves_nothing(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    with full_disk(), pytest.raises(BadKeys, match="File too large"):
+        file.add(make_key("one", "read")[1])
+    assert {path.name for path in tmp_path.iterdir()} <= {"keys.lock"}
+
+
+def test_a_fetched_book_that_has_no_room_leaves_nothing(tmp_path: Path) -> None:
+    with full_disk(), pytest.raises(OSError, match="File too large"):
+        save(tmp_path / "1.txt", b"text")
+    assert list(tmp_path.iterdir()) == []

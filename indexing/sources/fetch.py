@@ -121,8 +121,11 @@ def save(path: Path, data: bytes) -> None:
     """Write a file of the cache so that other processes see all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_bytes(data)
-    part.replace(path)
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _body(address: str, response: httpx.Response) -> bytes:

@@ -169,13 +169,17 @@ class KeyFile:
 
 def _write(path: Path, keys: Iterable[Key]) -> None:
     """Replace the file in one step; it is never open to others, not even for a moment."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
+    # By one name for all processes, which the lock keeps apart: one that was killed leaves no more than this.
+    part = path.with_name(f".{path.name}.new")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"keys": [asdict(key) for key in keys]}, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"keys": [asdict(key) for key in keys]}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 class Keyring:
