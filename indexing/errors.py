@@ -10,6 +10,7 @@ from pathlib import Path
 from text.errors import StoryQAError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SHUT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
 class DiskFull(StoryQAError):
@@ -21,15 +22,24 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _FULL
 
 
+class NotWritable(StoryQAError):
+    """A folder, of the store or of copies of one, that this process may not write to."""
+
+
 @contextmanager
-def naming_full_disk(folder: Path) -> Iterator[None]:
-    """Raise ``DiskFull`` where something meets a full disk when it writes into ``folder``."""
+def naming_failed_writes(folder: Path) -> Iterator[None]:
+    """Raise ``DiskFull`` or ``NotWritable`` where something that writes into ``folder`` may not or cannot."""
     try:
         yield
     except OSError as error:
-        if not is_full(error):
+        if is_full(error):
+            raise DiskFull(f"the disk of {folder} is full; make room and do the same again") from error
+        if error.errno not in _SHUT:
             raise
-        raise DiskFull(f"the disk of {folder} is full; make room and do the same again") from error
+        raise NotWritable(
+            f"{error.filename or folder} cannot be written ({error.strerror}); check its permissions, or "
+            "name another folder with --store or STORYQA_STORE (STORYQA_CACHE for copies of an object store)"
+        ) from error
 
 
 class TooManyFiles(StoryQAError):

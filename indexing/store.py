@@ -145,7 +145,7 @@ class IndexStore(Store):
     def claim(self, id: str, wait: bool = True) -> Iterator[FolderClaim]:
         """The sole right to change the book; another process's claim is waited for, or BlockingIOError.
 
-        Raises DiskFull, also where what is done meanwhile meets a full disk.
+        Raises DiskFull and NotWritable, also where what is done meanwhile meets such a disk.
 
         The claim ends with the process, however that ends.
         """

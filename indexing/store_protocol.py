@@ -123,8 +123,8 @@ class Store(Protocol):
     def claim(self, id: str, wait: bool = True) -> AbstractContextManager[Claim]:
         """The right to change the book, of one process of this machine at a time.
 
-        Another process's claim is waited for, or BlockingIOError. Raises DiskFull, also where what is done
-        meanwhile meets a full disk. The claim ends with the process, however that ends.
+        Another process's claim is waited for, or BlockingIOError. Raises DiskFull and NotWritable, also where
+        what is done meanwhile meets such a disk. The claim ends with the process, however that ends.
         """
         ...
 

@@ -18,7 +18,15 @@ from starlette.types import Receive, Scope, Send
 from answering.ask import BadRequest
 from answering.scope import EmptyScope
 from encoders.tagging import MissingTagger
-from indexing.errors import DiskFull, Overtaken, StoreUnreachable, UnknownBook, UnknownCharacter, is_full
+from indexing.errors import (
+    DiskFull,
+    NotWritable,
+    Overtaken,
+    StoreUnreachable,
+    UnknownBook,
+    UnknownCharacter,
+    is_full,
+)
 from indexing.ids import BadId
 from indexing.shelves import BadShelf, UnknownShelf
 from readers.errors import EndpointError
@@ -205,6 +213,9 @@ def problem_of(error: StoryQAError) -> Problem:
         case DiskFull():
             log.error("%s", detail)  # where the disk is
             return _no_room()
+        case NotWritable():
+            log.error("%s", detail)  # which names the place
+            return _problem(503, "the server may not write to its store; its log has more", "no-state")
         case Overtaken():
             return _problem(409, detail, "overtaken")
         case EndpointError():

@@ -248,6 +248,18 @@ def test_an_upload_replaces_a_book_from_anywhere_and_is_done_once_where_nothing_
     assert states(jobs, [first, same, other]) == ["done"] * 3
 
 
+def test_a_store_that_cannot_be_written_fails_a_job_and_the_job_names_no_place(
+    jobs: JobQueue, store: IndexStore, tmp_path: Path
+) -> None:
+    store.root.mkdir(exist_ok=True)
+    (store.root / "locks").write_text("in the way, even of root")
+    job = jobs.get(queue(jobs, shelf.CLOCK.encode(), "clock.txt", "clock"))
+    work(jobs, store, 0.01)
+    error = jobs.get(job.id).error or ""
+    assert "may not write to its store" in error
+    assert str(tmp_path) not in error
+
+
 @pytest.mark.parametrize("source", ["elsewhere/tale.txt", "tale.txt"])
 def test_a_book_that_comes_while_an_upload_waits_is_replaced_only_if_the_upload_may(
     tmp_path: Path, source: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from server import new_key, places, problem, serving, wait_until_ready
 
 from answering.ask import BadRequest
 from answering.book_qa import Ask, BookQA
+from evaluation.sample import sample_story
 from indexing.store import IndexStore
 from service import cli
 from service.access.api_keys import KeyFile
@@ -274,6 +276,52 @@ def test_a_shelf_that_is_damaged_or_gone_is_left_out_of_the_lists(
         assert [one["id"] for one in http.get("/v1/models").json()["data"]] == ["shelf:whole"]
         assert "shelves delete bad" in problem(http.get("/shelves/bad"), 500)["detail"]
     assert "the shelf 'bad' cannot be read" in caplog.text
+
+
+@pytest.fixture
+def shut(tmp_path: Path) -> IndexStore:
+    """A store with books in which no shelf or lock can be made, not even by root: a file is in the way."""
+    shelf.stock(tmp_path)
+    shutil.rmtree(tmp_path / "locks")
+    for name in ("locks", "shelves"):
+        (tmp_path / name).write_text("in the way")
+    return IndexStore(tmp_path)
+
+
+def test_a_store_that_cannot_be_written_is_a_problem_that_names_no_place(
+    shut: IndexStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(Settings(store=tmp_path, retriever="bm25", reader="overlap")) as http:
+        for refused in (
+            http.put("/shelves/sea", json={"books": ["well"]}),
+            http.delete("/shelves/sea"),
+            http.delete("/books/well"),
+        ):
+            assert problem(refused, 503)["type"] == "urn:storyqa:problem:no-state"
+            assert str(tmp_path) not in refused.text
+        assert [one["id"] for one in http.get("/books").json()] == shut.ids()
+    assert f"{tmp_path / 'shelves'} cannot be written" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["shelves", "create", "sea", "well"],
+        ["shelves", "delete", "sea"],
+        ["shelves", "index"],
+        ["remove", "well"],
+        ["index", str(sample_story())],
+    ],
+    ids=lambda command: str(command[0]),
+)
+def test_a_store_that_cannot_be_written_is_one_line_with_the_remedy(
+    command: list[str], shut: IndexStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([*command, "--store", str(shut.root)]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "cannot be written" in err
+    assert "another folder with --store" in err
 
 
 def test_the_command_line_lists_and_copies_the_shelves_that_are_whole(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from terminal.output import counted, size
+from text.errors import StoryQAError
 
 if TYPE_CHECKING:
     from indexing.build import Outcome
@@ -17,14 +18,22 @@ _MOST_TOLD = 20  # files that were passed over
 
 
 class Report:
-    """A file with a line of JSON for each book that could not be indexed; without ``path`` there is none."""
+    """A file with a line of JSON for each book that could not be indexed; without ``path`` there is none.
+
+    Raises StoryQAError where it cannot be written.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.number = 0
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(b"")
+            except OSError as error:
+                raise StoryQAError(
+                    f"{path} cannot be written ({error.strerror}); give another --report"
+                ) from error
 
     def add(self, outcome: Outcome) -> None:
         """Add the line of a book that failed; it is there when this returns."""

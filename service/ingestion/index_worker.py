@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from indexing.build import BuildSettings, IdTaken, build_book
-from indexing.errors import DiskFull, SourceError, is_full
+from indexing.errors import DiskFull, NotWritable, SourceError, is_full
 from indexing.formats.read import read_book
 from indexing.sources.locate import find
 from indexing.store_protocol import Store
@@ -151,6 +151,8 @@ def _reason_for_uploader(error: Exception, upload: Path) -> str:
         return "there is too little memory to index this book; split it, or try again later"
     if isinstance(error, DiskFull) or is_full(error):
         return "the server's disk is full; make room and send the book again"
+    if isinstance(error, NotWritable):
+        return "the server may not write to its store; send the book again when that is mended"
     if isinstance(error, OSError):
         return f"the book could not be written to the store ({error.strerror or error}); send it again later"
     return str(error).replace(str(upload), "the upload")

@@ -7,7 +7,7 @@ from functools import partial
 
 from indexing.store_protocol import Store
 from service.http_errors import Refused
-from service.ingestion.incoming import IncomingFile, NoState
+from service.ingestion.incoming import IncomingFile
 from service.ingestion.indexer import Indexer
 from service.ingestion.jobs import JobQueue, UploadJob
 from service.ingestion.uploads import Upload
@@ -56,7 +56,7 @@ class Ingester:
     def remove(self, book_id: str) -> None:
         """Take a book out of the store, out of the queue, and from the process that indexes it.
 
-        Raises ``UnknownBook``, ``BookBusy``, ``DiskFull``, ``NoRoom`` and ``NoState``.
+        Raises ``UnknownBook``, ``BookBusy``, and what ``Store.claim`` and ``JobQueue.cancel`` do.
         """
         if not self.store.holds(book_id) and not self.jobs.of_book(book_id):
             self.store.current(book_id)  # which says what ids look like this one
@@ -83,9 +83,5 @@ class Ingester:
                 self.jobs.cancel(book_id, _REMOVED)
         except BlockingIOError:
             return False
-        except OSError as error:
-            raise NoState(
-                f"{book_id!r} cannot be removed ({error.strerror}); is the store read only?"
-            ) from error
         self.indexer.wake()
         return True
