@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server import problem, serving
@@ -15,6 +18,7 @@ from indexing.book import Book
 from indexing.build import BookTask
 from indexing.build_many import build_many
 from indexing.characters import named, persons
+from indexing.kept_rows import MOST_BYTES, MOST_FILES, kept
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
 from indexing.tagged_book import sentences_of
@@ -49,6 +53,53 @@ def test_what_was_found_is_kept_and_is_the_same_again(tmp_path: Path) -> None:
     file.write_text("[", encoding="utf-8")  # damaged
     assert named(TEXT, tmp_path) == found
     assert named("", tmp_path) == []
+
+
+def old_files(folder: Path, count: int, size: int = 1) -> list[Path]:
+    """Files that nobody has read for ages, the oldest first."""
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"{number:05}.jsonl" for number in range(count)]
+    for number, path in enumerate(paths):
+        path.touch()
+        os.truncate(path, size)  # which takes no room
+        os.utime(path, (number, number))
+    return paths
+
+
+def test_so_much_is_kept_and_what_was_not_read_for_longest_goes(tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    named(TEXT, tmp_path)
+    [kept_first] = folder.iterdir()
+    os.utime(kept_first, (0, 0))
+    old = old_files(folder, MOST_FILES)
+    for end in range(20, 30):
+        named(TEXT, tmp_path)  # which is read again and again
+        named(TEXT[:end], tmp_path)
+        assert len(list(folder.iterdir())) == MOST_FILES
+    assert kept_first.exists()
+    assert [path.exists() for path in (old[0], old[10], old[11], old[-1])] == [False, False, True, True]
+
+
+def test_files_that_are_large_are_fewer(tmp_path: Path) -> None:
+    old = old_files(tmp_path / "names", 4, MOST_BYTES // 2)
+    named(TEXT, tmp_path)
+    assert [path.exists() for path in old] == [False, False, False, True]
+    assert len(list((tmp_path / "names").iterdir())) == 2
+
+
+def test_who_keeps_something_at_the_same_time_is_not_in_the_way(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old_files(tmp_path, MOST_FILES)
+
+    def rows(number: int) -> list[Any]:
+        return kept(tmp_path / f"new-{number}.jsonl", lambda: [number])
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(rows, range(64))) == [[number] for number in range(64)]
+    assert caplog.text == ""
+    assert len(list(tmp_path.iterdir())) <= MOST_FILES
+    assert all((tmp_path / f"new-{number}.jsonl").exists() for number in range(64))
 
 
 def test_nobody_is_known_who_comes_later(tmp_path: Path) -> None:
