@@ -126,7 +126,7 @@ def models_folder() -> Path:
     from platformdirs import user_data_path
 
     named = os.environ.get("STORYQA_MODELS")
-    return Path(named) if named else user_data_path("storyqa") / "models"
+    return Path(named).expanduser() if named else user_data_path("storyqa") / "models"
 
 
 def find_backbone(sha256: object, known: Mapping[str, Backbone] = BACKBONES) -> Backbone | None:

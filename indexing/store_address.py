@@ -20,8 +20,10 @@ def checked_address(given: StoreAddress) -> StoreAddress:
 
     Raises BadAddress.
     """
-    if isinstance(given, Path) or "://" not in given:
-        return Path(given)
+    if isinstance(given, Path):
+        return given
+    if "://" not in given:
+        return folder_named(given)
     parts = urlsplit(given)
     wanted = (
         "wanted a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER"
@@ -39,3 +41,17 @@ def checked_address(given: StoreAddress) -> StoreAddress:
     ):
         raise BadAddress(f"{given!r} is no address of a store; {wanted}")
     return given.rstrip("/")
+
+
+def folder_named(given: str) -> Path:
+    """The folder that an environment or a command line means, where ``~`` is the user's home.
+
+    Raises BadAddress.
+    """
+    try:
+        # As a string it begins so; the Path of ``./~`` would as well.
+        return Path(given).expanduser() if given.startswith("~") else Path(given)
+    except RuntimeError:
+        raise BadAddress(
+            f"{given!r} begins with no user's home; wanted a folder, which may begin with ~/"
+        ) from None

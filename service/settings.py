@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import STORE_CACHE_BYTES, Configuration
 from encoders.runtime import asked_runtime
-from indexing.store_address import BadAddress, StoreAddress, checked_address
+from indexing.store_address import BadAddress, StoreAddress, checked_address, folder_named
 from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers
 from readers.external.discovery import USUAL_ADDRESSES, is_local
 from retrieval import DEFAULT_RETRIEVER, public_retrievers
@@ -140,6 +140,14 @@ class Settings(BaseSettings):
     def _address(cls, value: Any) -> Any:
         try:
             return checked_address(value) if isinstance(value, str) else value
+        except BadAddress as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("cache", "state", mode="before")
+    @classmethod
+    def _folder(cls, value: Any) -> Any:
+        try:
+            return folder_named(value) if isinstance(value, str) else value
         except BadAddress as error:
             raise ValueError(str(error)) from None
 

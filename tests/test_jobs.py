@@ -260,6 +260,20 @@ def test_a_store_that_cannot_be_written_fails_a_job_and_the_job_names_no_place(
     assert str(tmp_path) not in error
 
 
+def test_an_upload_is_read_from_where_it_lies_and_what_is_wrong_with_it_names_no_place(
+    store: IndexStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jobs = JobQueue(Path("~", "state"))  # a folder of that name, and not the user's home
+    good = queue(jobs, shelf.CLOCK.encode(), "clock.txt", "clock")
+    bad = queue(jobs, b"text", "bad.txt", "bad")
+    jobs.upload(bad).unlink()
+    os.mkfifo(jobs.upload(bad))
+    work(jobs, store, 0.01)
+    assert states(jobs, [good, bad]) == ["done", "failed"]
+    assert (jobs.get(bad).error or "").startswith("the upload is no regular file")
+
+
 @pytest.mark.parametrize("source", ["elsewhere/tale.txt", "tale.txt"])
 def test_a_book_that_comes_while_an_upload_waits_is_replaced_only_if_the_upload_may(
     tmp_path: Path, source: str

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from novels import novel
 
+from encoders.backbone import models_folder
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex
@@ -19,7 +20,7 @@ from indexing.store import IndexStore
 from indexing.store_address import BadAddress, checked_address
 from indexing.stores import open_store
 from service import cli
-from service.settings import Settings
+from service.settings import Settings, load_settings
 
 NOVEL = novel(words=300)
 
@@ -31,6 +32,8 @@ NOVEL = novel(words=300)
         ("/srv/books", Path("/srv/books")),
         ("file:///srv/my%20books", Path("/srv/my books")),
         (Path("books"), Path("books")),
+        ("~/books", Path.home() / "books"),
+        ("./~/books", Path("~/books")),
         ("s3://library/novels/", "s3://library/novels"),
         ("gs://library", "gs://library"),
         ("az://library/a/b", "az://library/a/b"),
@@ -56,6 +59,26 @@ def test_what_is_no_address_is_one_line_that_says_what_is(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
     assert all(given in line and "s3://BUCKET/PREFIX" in line for line in said)
+
+
+def test_folders_of_settings_may_begin_with_the_users_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("STORE", "CACHE", "STATE", "MODELS"):
+        monkeypatch.setenv(f"STORYQA_{name}", f"~/{name.lower()}")
+    settings = load_settings()
+    assert (settings.store, settings.cache, settings.state, models_folder()) == (
+        tmp_path / "store",
+        tmp_path / "cache",
+        tmp_path / "state",
+        tmp_path / "models",
+    )
+    assert load_settings("~/other").store == tmp_path / "other"
+    monkeypatch.setenv("STORYQA_STATE", "~no-such-user/state")
+    for arguments in (["books"], ["books", "--store", "~no-such-user/store"]):
+        assert cli.run(arguments) == 2
+        assert "begins with no user's home" in capsys.readouterr().err
 
 
 def test_a_bucket_without_the_extra_says_how_to_install_it(

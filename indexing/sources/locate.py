@@ -117,7 +117,7 @@ def _find_files(path: Path) -> Iterator[Source]:
     if not path.exists():
         raise SourceError(f"{path} does not exist; wanted a file, a folder, an address or gutenberg:ID")
     if not path.is_dir():
-        yield Source(str(path), suggested_id(str(path)), partial(_read_file, path))
+        yield Source(str(path), suggested_id(str(path)), partial(read_file, path))
         return
     files = sorted(_walk(path))
     paths = [file for file in files if _is_book(file)]
@@ -127,7 +127,7 @@ def _find_files(path: Path) -> Iterator[Source]:
             f"{path} holds no books{others}; wanted files that end in {', '.join(FOLDER_SUFFIXES)}"
         )
     for file, id in zip(paths, _distinct_ids([file.relative_to(path) for file in paths]), strict=True):
-        yield Source(str(file), id, partial(_read_file, file))
+        yield Source(str(file), id, partial(read_file, file))
 
 
 def ignored_files(place: str) -> Iterator[Ignored]:
@@ -180,7 +180,8 @@ def _distinct_ids(paths: list[Path]) -> list[str]:
     return [ids[path] for path in paths]
 
 
-def _read_file(path: Path) -> Fetched:
+def read_file(path: Path) -> Fetched:
+    """The bytes of a file; raises ``SourceError``."""
     try:
         if not path.is_file():
             raise SourceError(f"{path} is no regular file; {WANTED}")

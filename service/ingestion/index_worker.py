@@ -12,14 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from indexing.build import BuildSettings, IdTaken, build_book
 from indexing.errors import DiskFull, NotWritable, SourceError, is_full
 from indexing.formats.read import read_book
-from indexing.sources.locate import find
+from indexing.sources.locate import Source, read_file
 from indexing.store_protocol import Store
 from service.ingestion.incoming import NoState
 from service.ingestion.jobs import BookExists, JobQueue, UploadJob
@@ -109,8 +108,8 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
         if not jobs.has(owner, job.id):
             raise Cancelled
         raise SourceError("the upload is not here; STORYQA_STATE has to be one folder for all that index")
-    [source] = find(str(upload))
-    book = read_book(replace(source, name=job.name), job.book_id, job.title)
+    source = Source(job.name, job.book_id, partial(read_file, upload))
+    book = read_book(source, job.book_id, job.title)
     if len(book.text) > MOST_CHARACTERS:
         raise SourceError(
             f"{job.name} has {len(book.text):,} characters; wanted at most {MOST_CHARACTERS:,}: split it"
