@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,13 +16,19 @@ from answering.ask import ANSWERABLE, SURE
 from answering.configuration import STORE_CACHE_BYTES, Configuration
 from encoders.runtime import asked_runtime
 from indexing.store_address import BadAddress, StoreAddress, checked_address, folder_named
-from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers
+from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers, spec_of
 from readers.external.discovery import USUAL_ADDRESSES, is_local
-from retrieval import DEFAULT_RETRIEVER, public_retrievers
+from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, public_retrievers
 from text.errors import StoryQAError
+from text.registry import UnknownName, check_name
 
 if TYPE_CHECKING:
     from indexing.store_protocol import Store
+
+
+_ORIGIN = re.compile(
+    r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?"
+)  # RFC 6454, section 6.2
 
 
 class BadSetting(StoryQAError):
@@ -156,6 +163,28 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
+    @field_validator("reader", "extractor", "readers")
+    @classmethod
+    def _known_readers(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        return _checked(value, spec_of)
+
+    @field_validator("retriever", "retrievers")
+    @classmethod
+    def _known_retrievers(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        return _checked(value, lambda name: check_name("retriever", name, RETRIEVERS))
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        origins = tuple(one.lower().removesuffix("/") for one in value)  # as browsers send them
+        for given, origin in zip(value, origins, strict=True):
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"{given!r} is no origin of pages; wanted such as https://reader.example.org, with "
+                    "a port where it has one and no path, or * for every one"
+                )
+        return origins
+
     @field_validator("model_servers", mode="before")
     @classmethod
     def _split_servers(cls, value: Any) -> Any:
@@ -233,3 +262,13 @@ def load_settings(store: StoreAddress | None = None) -> Settings:
         first = error.errors()[0]
         name = f"STORYQA_{str(first['loc'][0]).upper()}"
         raise BadSetting(f"{name} is {os.environ.get(name)!r}: {first['msg']}") from None
+
+
+def _checked(value: str | tuple[str, ...], check: Callable[[str], object]) -> str | tuple[str, ...]:
+    """``value``, a name or several; raises ValueError for one that ``check`` raises ``UnknownName`` for."""
+    try:
+        for name in (value,) if isinstance(value, str) else value:
+            check(name)
+    except UnknownName as error:
+        raise ValueError(str(error)) from None
+    return value

@@ -270,7 +270,8 @@ def test_pages_of_other_sites_can_change_nothing_and_read_nothing_unless_named(
         own = {"Origin": str(client.base_url).rstrip("/")}
         assert client.post("/answer", json=ASKED[0], headers=own).status_code == 200
     key = key_for(tmp_path, "page", "read")
-    named = settings(shelf_store, tmp_path, cors_origins=("https://reader.example.org",))
+    named = settings(shelf_store, tmp_path, cors_origins="https://Reader.example.org/, http://[::1]:8080")
+    assert named.cors_origins == (site["Origin"], "http://[::1]:8080")
     with serving(named) as client:
         preflight = client.options(
             "/answer",

@@ -273,9 +273,29 @@ def test_one_bad_book_does_not_keep_the_others_out(
     assert IndexStore(tmp_path / "store").ids() == ["b"]
 
 
-def test_a_bad_setting_is_named(storyqa: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STORYQA_OPEN_MB", "many")
-    assert "STORYQA_OPEN_MB is 'many'" in storyqa("books", code=2)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OPEN_MB", "many", "valid integer"),
+        ("READERS", "auto, overlab", "unknown reader 'overlab' (did you mean 'overlap'?); choose from"),
+        ("READER", "spam:folder", "unknown reader 'spam'"),
+        ("EXTRACTOR", "rnn", "unknown reader 'rnn'"),
+        ("RETRIEVERS", "bm25,bm52", "unknown retriever 'bm52' (did you mean 'bm25'?); choose from"),
+        ("RETRIEVER", "dence", "did you mean 'dense'?"),
+        ("CORS_ORIGINS", "https://a.example, reader", "'reader' is no origin"),
+        ("CORS_ORIGINS", "https://a.example/page", "wanted such as https://reader.example.org"),
+        ("CORS_ORIGINS", "https://me@a.example", "is no origin"),
+        ("CORS_ORIGINS", "https://a.example:port", "is no origin"),
+        ("CORS_ORIGINS", "null", "is no origin"),
+    ],
+)
+def test_a_bad_setting_is_named(
+    storyqa: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"STORYQA_{name}", value)
+    line = storyqa("books", code=2)
+    assert f"STORYQA_{name} is {value!r}" in line
+    assert said in line
 
 
 def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
