@@ -16,6 +16,7 @@ from service.access import middleware as access
 from service.answering_service import Service
 from service.assistants import completions, mcp_route, openai_errors
 from service.endpoints import router
+from service.head_requests import HeadRequests
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
 from service.load.cancellation import on_stop_signal
@@ -75,6 +76,7 @@ def create_app(
     mcp_route.install(app, service)
     page.install(app)
     problems.install(app)
+    app.add_middleware(HeadRequests)  # first: the innermost
     access.install(app, settings)
     observer.install(app, service.observer)
     app.add_middleware(access.SecurityHeaders)  # last: the outermost

@@ -147,9 +147,10 @@ def test_each_key_has_a_rate_of_its_own(shelf_store: IndexStore, tmp_path: Path)
     few = key_for(tmp_path, "few", "read", per_minute=3)
     many = key_for(tmp_path, "many", "read")
     with serving(settings(shelf_store, tmp_path, rate="5/hour")) as client:
+        assert client.head("/books").status_code == 401
         counts = {}
         for name, headers in (("few", few), ("many", many)):
-            answers = [client.get("/books", headers=headers) for _ in range(8)]
+            answers = [client.request(method, "/books", headers=headers) for method in ("HEAD", "GET") * 4]
             counts[name] = [answer.status_code for answer in answers].count(200)
             content = problem(answers[-1], 429)
             assert content["type"] == "urn:storyqa:problem:too-often"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ import httpx
 import pytest
 import shelf
 from chat_server import Asked, Handler, chatting, parrot, refuses, says
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
 from pydantic import SecretStr
-from server import problem, serving, wait_until_ready
+from server import problem, running, serving, wait_until_ready
+from starlette.types import Receive, Scope, Send
 
 from answering.book_qa import Ask, BookQA
 from indexing.store import IndexStore
+from service.head_requests import HeadRequests
 from service.schemas import AnswerResponse
 from service.settings import Settings
 
@@ -403,6 +408,61 @@ def test_unknown_calls_and_wrong_methods_are_problems(client: httpx.Client) -> N
     problem(response, 405)
     assert response.headers["allow"] == "POST"
     problem(client.delete("/books/lantern/text"), 405)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/healthz",
+        "/version",
+        "/openapi.json",
+        "/books",
+        "/books/lantern/text",
+        "/shelves",
+        "/page/sample.json",
+        "/page/sample.txt",
+        "/page/start.css",
+        "/nothing",
+        "/books/lantem",
+        "/answer",
+    ],
+)
+def test_head_is_answered_as_get_without_the_body(client: httpx.Client, path: str) -> None:
+    for headers in ({}, {"If-None-Match": client.get(path).headers.get("etag", "")}):
+        asked, told = client.get(path, headers=headers), client.head(path, headers=headers)
+        assert told.status_code == asked.status_code
+        assert told.content == b""
+        ours = {"date", "x-request-id"}  # of each request
+        assert {k: v for k, v in told.headers.items() if k not in ours} == {
+            k: v for k, v in asked.headers.items() if k not in ours
+        }
+
+
+def test_head_of_a_stream_ends_and_counts_as_its_route() -> None:
+    app = FastAPI()
+    app.add_middleware(HeadRequests)
+    seen = []
+
+    @app.get("/events/{name}")
+    async def events() -> StreamingResponse:
+        async def endless() -> AsyncIterator[str]:
+            while True:
+                yield "data: more\n\n"
+                await asyncio.sleep(0)
+
+        return StreamingResponse(endless(), media_type="text/event-stream")
+
+    async def outer(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope, receive, send)
+        if scope["type"] == "http":
+            seen.append((scope["method"], scope["route"].path))
+
+    with running(outer) as url:
+        told = httpx.head(f"{url}/events/mine")
+        assert (told.status_code, told.content) == (200, b"")
+        assert told.headers["content-type"].startswith("text/event-stream")
+    assert seen == [("HEAD", "/events/{name}")]
 
 
 def test_a_broken_index_is_a_problem_that_names_the_repair_and_spares_the_other_books(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def install(app: FastAPI) -> None:
         """The sample story, for the page to add as it adds any file."""
         return FileResponse(story(), media_type="text/plain; charset=utf-8")
 
-    app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
-    app.add_api_route("/docs", docs, methods=["GET", "HEAD"], include_in_schema=False)
+    app.add_api_route("/", page, include_in_schema=False)
+    app.add_api_route("/docs", docs, include_in_schema=False)
     app.add_api_route("/page/sample.json", about_sample, include_in_schema=False)
     app.add_api_route("/page/sample.txt", sample_story, include_in_schema=False)
     app.mount("/page/swagger-ui", _Files(directory=_swagger_ui()))
