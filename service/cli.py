@@ -177,6 +177,7 @@ for _name, _help in _HELP.items():
 
 def main() -> None:
     """The console script."""
+    _open_closed_streams()
     raise_open_files(_OPEN_FILES)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -189,6 +190,18 @@ def main() -> None:
         # Whoever read our output has gone; Python must not say so once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Have what is written to a stream that nobody has opened (``storyqa serve >&-``) go nowhere.
+
+    Python has None for it, and the next file or socket would get its number, and what C libraries print.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # each gets the lowest free number
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(descriptor, True)  # as those of every process are
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -466,6 +467,42 @@ def test_serve_says_which_language_models_run_on_this_machine(shelf_store: Index
         assert process.stdout.readline() == said
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_were_never_open_are_no_errors(shelf_store: IndexStore, closed: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = (
+        os.environ
+        | {"STORYQA_STORE": str(shelf_store.root)}
+        | {"STORYQA_RETRIEVER": "bm25", "STORYQA_READER": "overlap"}
+    )
+
+    def start_without(*arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["sh", "-c", f'exec "$0" "$@" {closed}', *STORYQA, *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    process = start_without("books", "--json")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert bool(out) == (closed == "2>&-")
+    process = start_without("serve", "--port", str(port))
+    try:
+        with httpx.Client(transport=httpx.HTTPTransport(retries=20)) as client:
+            assert client.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+    finally:
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
 
 
 @pytest.mark.processes
