@@ -218,6 +218,19 @@ def test_a_line_for_people_is_one_line_whatever_the_path_holds(client: httpx.Cli
     assert line.endswith("[mine]")
 
 
+def test_a_message_for_people_is_one_line_whatever_it_quotes_and_its_traceback_is_not() -> None:
+    quoted = "asked: Who?\n2026-01-01 ERROR forged\r\x1b[2J\u2028\x85 naïve \\n"
+    with logged("text") as written:
+        try:
+            raise ValueError("spilt\nink")
+        except ValueError:
+            logging.getLogger("service.test").exception("%s", quoted)
+    line, *traceback = written.getvalue().split("\n")
+    assert line.endswith(r"ERROR asked: Who?\n2026-01-01 ERROR forged\r\x1b[2J\u2028\x85 naïve \n")
+    assert traceback[0].startswith("Traceback")
+    assert traceback[-3:] == ["ValueError: spilt", "ink", ""]
+
+
 def test_a_record_in_json_holds_the_traceback_and_what_the_caller_adds() -> None:
     with logged("json") as written:
         token = correlation_id.set("mine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import time
 from typing import Any
 
@@ -18,6 +19,7 @@ _FIELDS = {
     "correlation_id": "request_id",
     "exc_info": "exception",
 }
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _REPEATED = {
     ("uvicorn.error", logging.WARNING),  # such as: Invalid HTTP request received
     ("service.load.connections", logging.WARNING),
@@ -41,8 +43,8 @@ class TextFormatter(_UtcTimes):
         super().__init__("%(asctime)s %(levelname)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """The line without the traceback."""
-        line = super().formatMessage(record)
+        """The line without the traceback; what would begin another, or steer a terminal, is escaped."""
+        line = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], super().formatMessage(record))
         request = getattr(record, "correlation_id", None)
         return f"{line} [{request}]" if request else line
 
