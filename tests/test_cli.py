@@ -314,6 +314,18 @@ def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_the_places_of_stores_and_models_are_told_as_they_are_spelled(
+    storyqa: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "a[" / "b]"  # which rich would take for the end of what never began
+    monkeypatch.setenv("STORYQA_MODELS", str(place))
+    (place / "mpnet").mkdir(parents=True)
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        (place / "mpnet" / name).touch()
+    assert f"No books in {place} yet" in storyqa("books", "--store", str(place))
+    assert "a[/b]/mpnet" in "".join(storyqa("models", "list").replace("│", "").split())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_commands_of_other_packages_are_there(name: str) -> None:
     assert callable(import_object(COMMANDS[name]))

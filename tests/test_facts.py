@@ -168,7 +168,7 @@ def test_command_client_and_library_tell_what_the_call_does(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["author", "main characters", "weigher of Vell"]
+    asked = ["author", "main characters", "weigher of Vell", "the [/weigher] of Vell"]
     wanted = http.get("/books/weigher/facts", params={"property": asked, "before": "90%"}).json()
     with Client(str(http.base_url)) as client:
         assert client.facts("weigher", asked, before="90%").model_dump() == wanted
@@ -187,7 +187,7 @@ def test_command_client_and_library_tell_what_the_call_does(
     assert json.loads(capsys.readouterr().out) == wanted
     assert run(command) == 0
     shown = capsys.readouterr().out
-    for word in ("Odo Marsh", "Lisbet Corrow", "named 8x", "0.90"):
+    for word in ("Odo Marsh", "Lisbet Corrow", "named 8x", "0.90", "[/weigher]"):
         assert word in shown
     assert run(["facts", "reeds", "--property", "author", "--store", str(store.root)]) == 0
     assert capsys.readouterr().out == "not said: author\n"

@@ -144,9 +144,10 @@ def test_without_it_the_way_to_get_it_is_told(
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of models."""
-    monkeypatch.setenv("STORYQA_MODELS", str(tmp_path / "models"))
-    return tmp_path / "models"
+    """An empty folder of models, of a name that rich would take for markup."""
+    folder = tmp_path / "models[" / "b]"
+    monkeypatch.setenv("STORYQA_MODELS", str(folder))
+    return folder
 
 
 def test_a_backbone_is_listed_fetched_from_a_folder_and_verified(

@@ -134,7 +134,7 @@ def _report(outcome: Outcome, as_json: bool) -> None:
 
     console = Console(stderr=True)
     for line in outcome.lines():
-        console.print(line)
+        console.print(line, markup=False)
 
 
 def _command_line() -> str:

@@ -63,7 +63,8 @@ def _print(result: dict[str, Any], out: Console) -> None:
     from rich.table import Table
 
     for one in result["judgements"]:
-        out.print(f"{one['verdict']:8}  {one['shown']:6}  {one['id']}  {one['question']}", highlight=False)
+        said = f"{one['verdict']:8}  {one['shown']:6}  {one['id']}  {one['question']}"
+        out.print(said, highlight=False, markup=False)
         out.print(f"    {one['answer'] or '(no answer)'}  [{one['reason']}]", highlight=False, markup=False)
     title = f"natural questions: {result['reader']}, {result['retriever']}"
     table = Table(title=escape(title), title_justify="left")

@@ -85,7 +85,7 @@ def _print(found: Facts) -> None:
                 times = "" if value.mentions is None else f", named {value.mentions:,}x"
                 also = f" (also {', '.join(value.aliases[:3])})" if value.aliases else ""
                 said = f"{' '.join(value.text.split())}{also}{times}"
-                table.add_row(_name(fact), Text(said), f"{value.confidence:.2f}", Text(where))
+                table.add_row(Text(_name(fact)), Text(said), f"{value.confidence:.2f}", Text(where))
     if table.row_count:
         console().print(table)
     if found.not_said:

@@ -36,7 +36,8 @@ def books(
     elif read:
         _print_table(read)
     elif not damaged and not after:
-        console().print(f"No books in {settings.store} yet; add one: storyqa index PATH", soft_wrap=True)
+        said = f"No books in {settings.store} yet; add one: storyqa index PATH"
+        console().print(said, markup=False, soft_wrap=True)
     if damaged:
         raise typer.Exit(1)
 

@@ -34,7 +34,7 @@ def list_(as_json: AsJson = False) -> None:
     for column in ("name", "model", "installed", "how to get it"):
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(row["name"], row["model"], row["folder"] or "no", Text(row["remedy"] or ""))
+        table.add_row(row["name"], row["model"], Text(row["folder"] or "no"), Text(row["remedy"] or ""))
     console().print(table)
 
 
@@ -126,7 +126,8 @@ def _tell(backbone: Backbone, as_json: bool) -> None:
     if as_json:
         print_json(record)
     else:
-        console().print(f"{record['folder']}: {backbone.title}, SHA-256 {backbone.sha256}", soft_wrap=True)
+        said = f"{record['folder']}: {backbone.title}, SHA-256 {backbone.sha256}"
+        console().print(said, markup=False, soft_wrap=True)
 
 
 def _record(backbone: Backbone) -> dict[str, Any]:
