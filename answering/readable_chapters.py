@@ -19,7 +19,7 @@ def chapters_until(index: BookIndex, limit: int | None) -> list[Chapter]:
     return [
         one
         for one in index.chapters
-        if one.start + _FARTHEST <= limit or (one.start < limit and _heading_end(index, one) <= limit)
+        if one.start + _FARTHEST <= limit or (one.start < limit and heading_end(index, one) <= limit)
     ]
 
 
@@ -35,8 +35,8 @@ def innermost_chapter(chapters: Sequence[Chapter], at: int) -> Chapter | None:
     return next((one for one in reversed(chapters[:last]) if at < one.end), None)
 
 
-def _heading_end(index: BookIndex, chapter: Chapter) -> int:
-    """Where the heading ends that a title was made of.
+def heading_end(index: BookIndex, chapter: Chapter) -> int:
+    """The offset in the book where the heading ends that a title was made of, from which on it may be told.
 
     A title is one line, without marks and behind those of the parts that the chapter is in; the heading may
     have several lines, and those parts may stand far above it. So as many of its last words as follow one
@@ -49,4 +49,4 @@ def _heading_end(index: BookIndex, chapter: Chapter) -> int:
         heading = r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, said[first:]))
         if found := re.search(heading, text, re.IGNORECASE):
             return chapter.start + found.end()
-    return chapter.start + len(chapter.title)
+    return min(chapter.start + min(len(chapter.title), _FARTHEST), index.characters)

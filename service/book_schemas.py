@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from answering.citing import page_at
-from answering.readable_chapters import chapter_at, chapters_until
+from answering.readable_chapters import chapter_at, chapters_until, heading_end
+from indexing.book import Chapter
 from indexing.card import BookCard
 from indexing.index import BookIndex
 from indexing.manifest import Manifest
@@ -25,17 +26,31 @@ _BOOK = {
     "words": 8912,
     "passages": 45,
 }
+_CHAPTER = {"title": "III. The Bell Rope", "start": 9102, "end": 15877, "heading_end": 9120}
 _PLACE = {"start": 2805, "end": 2811, "chapter": "I. The Bell", "page": "9", "percent": 5.8}
 
 
 class ChapterOut(BaseModel):
     """A marked chapter, its heading included."""
 
-    model_config = example({"title": "III. The Bell Rope", "start": 9102, "end": 15877})
+    model_config = example(_CHAPTER)
 
     title: str
     start: int
     end: int
+    heading_end: int = Field(
+        description="Where its heading ends; nobody who has read less of the book should be told its title."
+    )
+
+    @classmethod
+    def of(cls, chapter: Chapter, index: BookIndex, limit: int) -> ChapterOut:
+        """A chapter of the book that the index is of, which has been read up to ``limit``."""
+        return cls(
+            title=chapter.title,
+            start=chapter.start,
+            end=min(chapter.end, limit),
+            heading_end=heading_end(index, chapter),
+        )
 
 
 class LeftOutOut(BaseModel):
@@ -75,7 +90,7 @@ class BookDetails(BookOut):
     model_config = example(
         _BOOK
         | {
-            "chapters": [{"title": "III. The Bell Rope", "start": 9102, "end": 15877}],
+            "chapters": [_CHAPTER],
             "words_per_passage": 200,
             "overlap": 0,
             "encoder": "story",
@@ -97,14 +112,12 @@ class BookDetails(BookOut):
     built_at: str
 
     @classmethod
-    def of_all(cls, manifest: Manifest) -> BookDetails:
-        """All of one build's manifest that a user can use."""
+    def of_all(cls, index: BookIndex) -> BookDetails:
+        """All that a user can use of what one build says of itself."""
+        manifest = index.manifest
         return cls(
             **_fields(manifest),
-            chapters=[
-                ChapterOut(title=chapter.title, start=chapter.start, end=chapter.end)
-                for chapter in manifest.chapters
-            ],
+            chapters=[ChapterOut.of(chapter, index, index.characters) for chapter in index.chapters],
             left_out=[LeftOutOut(start=one.start, end=one.end) for one in manifest.left_out],
             words_per_passage=manifest.settings.words,
             overlap=manifest.settings.overlap,

@@ -105,7 +105,7 @@ def books(
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])
 def book(book_id: BookInPath, service: TheService) -> BookDetails:
     """One book: its chapters, and how it was indexed."""
-    return BookDetails.of_all(service.qa.store.manifest(book_id))
+    return BookDetails.of_all(service.qa.open(book_id))
 
 
 @router.get("/books/{book_id}/text", responses=problems.responses(404, 422, 500), tags=["books"])

@@ -79,7 +79,7 @@ def test_it_can_be_read_but_is_not_searched(tmp_path: Path, tiny_bert: Path) -> 
     assert [one.number for one in index.passages] == list(range(len(index.passages)))
     [hits] = open_retriever("bm25", index).search(["Where is the herring?"], 3)
     assert "herring came late" in index.text(hits[0].passage.start, hits[0].passage.end)
-    assert [(one.start, one.end) for one in BookDetails.of_all(index.manifest).left_out] == [
+    assert [(one.start, one.end) for one in BookDetails.of_all(index).left_out] == [
         (one.start, one.end) for one in book.left_out
     ]
     whole = build_book(read(epub(), everything=True), settings, store)

@@ -38,18 +38,30 @@ III. The Bill
 
 In the morning Aldith Sarn paid Mary Turner for the bell.
 """
+HEADING = "II. In Which Aldith Sarn Sells the Ferry, the Bell and in the End the Salt Pans to a Stranger"
+DAYS = " ".join(
+    f"On day {day} Aldith Sarn went to the harbour, and there Peter Brown rowed her across."
+    for day in range(20)
+)
+TOLL = f"I. The Toll\n\n{DAYS}\n\n{HEADING}\n\n{DAYS}"
+
+
+def with_chapters(id: str, title: str, text: str, *headings: str) -> Book:
+    starts = [text.index(heading) for heading in headings]
+    chapters = tuple(
+        Chapter(text[start : text.index("\n", start)], start, end)
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=True)
+    )
+    return Book(id, title, text, f"{id}.txt", chapters)
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("ferry")
-    heads = [STORY.index(head) for head in ("I. The Ferry", "II. The Bell", "III. The Bill")]
-    chapters = tuple(
-        Chapter(STORY[start : STORY.index("\n", start)], start, end)
-        for start, end in zip(heads, [*heads[1:], len(STORY)], strict=True)
-    )
     store = IndexStore(folder / "store")
-    build_book(Book("ferry", "The Ferry", STORY, "ferry.txt", chapters), BuildSettings(words=30), store)
+    ferry = with_chapters("ferry", "The Ferry", STORY, "I. The Ferry", "II. The Bell", "III. The Bill")
+    build_book(ferry, BuildSettings(words=30), store)
+    build_book(with_chapters("toll", "The Toll", TOLL, "I. The Toll", HEADING), BuildSettings(words=5), store)
     with running(create_app(browsing.settings(store, cache=folder / "cache"))) as url:
         yield url
 
@@ -205,6 +217,40 @@ def test_nothing_from_behind_the_limit_is_asked_for_and_what_is_open_closes_when
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#people")).to_be_hidden()
     expect(page.locator("#people")).to_be_empty()
+
+
+def test_no_part_of_the_page_tells_a_chapters_title_before_its_heading_is_read(page: Any) -> None:
+    inside, behind = 51, 53  # percent; the heading is read in part, or to its end
+    name, last = TOLL.index("Aldith Sarn Sells"), TOLL.index("Stranger")
+    assert name + 20 < inside * len(TOLL) // 100 < last < behind * len(TOLL) // 100 - 10
+    told = titles_told(page, behind)
+    assert {part for part in told if "Stranger" in told[part]} == set(told)
+    told = titles_told(page, inside)
+    assert {part for part in told if "Stranger" in told[part]} == set()
+
+
+def titles_told(page: Any, read: int) -> dict[str, str]:
+    """What each part of the page that names chapters says of the toll's, which has been read so far."""
+    page.goto("about:blank")  # or the page would stay as it is
+    browsing.ask(page, "toll", "In which does Aldith Sarn sell the ferry?", read)
+    page.locator('[aria-controls="people"]').click()
+    page.locator(".places").first.wait_for()
+    for place in page.locator(".places").all():
+        place.press("End")
+    told = {
+        "slider": page.locator("#read").get_attribute("aria-valuetext"),
+        "below the slider": page.locator("#read-about").inner_text(),
+        "where somebody is named": labels(page, ".places", "aria-valuetext"),
+        "chapters on the strip": labels(page, "#strip .chapters button", "aria-label"),
+        "passages on the strip": labels(page, "#strip .passages button", "aria-label"),
+    }
+    page.locator("#strip .chapters button").last.press("Enter")
+    page.locator("#pages p").first.wait_for()
+    return told | {"menu": ", ".join(page.locator("#chapter option").all_text_contents())}
+
+
+def labels(page: Any, selector: str, attribute: str) -> str:
+    return ", ".join(one.get_attribute(attribute) for one in page.locator(selector).all())
 
 
 def test_without_the_model_for_names_the_page_says_so(page: Any) -> None:

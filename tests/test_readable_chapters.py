@@ -17,7 +17,7 @@ from indexing.chapters.outline import find_chapters
 from indexing.index import BookIndex
 from indexing.store import IndexStore
 from retrieval.hits import Readable
-from service.book_schemas import PlaceOut
+from service.book_schemas import BookDetails, PlaceOut
 
 TALE = (
     "Perrin drove the oxen down the salt road and counted the stones. Then Perrin and the oxen stood still. "
@@ -138,3 +138,8 @@ def test_a_title_is_told_from_the_end_of_its_heading_on(qa: BookQA) -> None:
     for chapter, (word, end) in zip(CHAPTERS, READ.items(), strict=True):
         before, after = OfItself(index, end - 1).chapters, OfItself(index, end).chapters
         assert (chapter in before, chapter in after) == (False, True), word
+
+
+def test_the_details_of_a_book_say_where_each_heading_ends(qa: BookQA) -> None:
+    told = BookDetails.of_all(qa.open("road")).chapters
+    assert [one.heading_end for one in told] == list(READ.values())

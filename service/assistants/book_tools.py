@@ -198,10 +198,7 @@ class BookTools:
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""
         index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
-        chapters = [
-            ChapterOut(title=one.title, start=one.start, end=min(one.end, limit))
-            for one in chapters_until(index, limit)
-        ]
+        chapters = [ChapterOut.of(one, index, limit) for one in chapters_until(index, limit)]
         return ChapterList(chapters=chapters)
 
     async def search(self, asked: SearchRequest) -> SearchResponse:

@@ -241,10 +241,10 @@ function showRead() {
   if (!scope.isOne) return overviews.at(null, 0);
   const share = Number(read.value);
   const [book] = scope.books;
-  const said = readInWords(share, book.chapters, limit());
+  const said = readInWords(share, book, limit());
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
-  strip.showRead(share / 100);
+  strip.showRead(share, limit());
   overviews.at(book, limit());
 }
 

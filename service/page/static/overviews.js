@@ -92,7 +92,8 @@ export class Overviews {
       name.ariaExpanded = String(!told.hidden);
       if (!told.hidden) await this.fill(told, () => whoIs(this.book, one.name, this.limit, this.onOpen));
     });
-    return element("li", {}, name, drawPlaces(one, this.book, (place) => this.onOpen(place, [{ ...place, tag: "mark" }])), told);
+    const onOpen = (place) => this.onOpen(place, [{ ...place, tag: "mark" }]);
+    return element("li", {}, name, drawPlaces(one, this.book, this.limit, onOpen), told);
   }
 
   async facts() {

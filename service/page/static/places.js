@@ -1,6 +1,6 @@
 // Where somebody is named, drawn along the book's length; the places are gone through with the arrow keys.
 
-import { chapterAt, percent } from "./words.js";
+import { chapterAt, percent, reached } from "./words.js";
 
 const WIDTH = 1000; // of the drawing, which is stretched to the strip's
 const SVG = "http://www.w3.org/2000/svg";
@@ -11,8 +11,12 @@ function drawn(name, attributes) {
   return made;
 }
 
-/** A strip with a line at each of `person.places`; `onOpen({ start, end })` hears which of them is wanted. */
-export function drawPlaces(person, book, onOpen) {
+/**
+ * A strip with a line at each of `person.places`, which `book` names up to the character `limit`;
+ * `onOpen({ start, end })` hears which of them is wanted.
+ */
+export function drawPlaces(person, book, limit, onOpen) {
+  const chapters = reached(book, limit);
   const places = person.places.map(([start]) => start);
   const open = () => onOpen({ start: places[at], end: person.places[at][1] });
   const x = (start) => Math.round((WIDTH * start) / book.characters);
@@ -33,7 +37,7 @@ export function drawPlaces(person, book, onOpen) {
   let at = 0;
   const go = (to) => {
     at = Math.max(0, Math.min(places.length - 1, to));
-    const where = [percent(places[at] / book.characters), chapterAt(book.chapters, places[at])];
+    const where = [percent(places[at] / book.characters), chapterAt(chapters, places[at])];
     strip.setAttribute("aria-valuenow", at + 1);
     strip.setAttribute("aria-valuetext", where.filter(Boolean).join(", "));
     here.setAttribute("d", `M${x(places[at])} 0V10`);

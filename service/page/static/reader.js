@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { element, length, renderText } from "./text.js";
-import { chapterAt, percent } from "./words.js";
+import { chapterAt, percent, reached } from "./words.js";
 
 const PIECE = 8000; // code points that are fetched at once
 const NEAR = 900; // pixels from an end at which more is fetched
@@ -35,10 +35,10 @@ export class Reader {
     this.limit = limit;
     this.marks = marks;
     this.title.textContent = book.title;
-    const reached = book.chapters.filter((chapter) => chapter.start < limit);
-    this.chapters.hidden = reached.length === 0;
+    this.reached = reached(book, limit);
+    this.chapters.hidden = this.reached.length === 0;
     this.chapters.replaceChildren(
-      ...reached.map((chapter) => element("option", { value: chapter.start }, chapter.title)),
+      ...this.reached.map((chapter) => element("option", { value: chapter.start }, chapter.title)),
     );
     if (!this.dialog.open) this.dialog.showModal();
     try {
@@ -197,8 +197,8 @@ export class Reader {
   showPlace() {
     const at = this.place();
     this.at.textContent = percent(at / this.book.characters);
-    const title = chapterAt(this.book.chapters, at);
-    const here = this.book.chapters.findLast((chapter) => chapter.title === title && chapter.start <= at);
+    const title = chapterAt(this.reached, at);
+    const here = this.reached.findLast((chapter) => chapter.title === title && chapter.start <= at);
     if (here !== undefined) this.chapters.value = String(here.start);
   }
 }

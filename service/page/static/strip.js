@@ -2,7 +2,7 @@
 
 import { marksOf, passageMarks } from "./answer.js";
 import { element } from "./text.js";
-import { chapterAt, percent } from "./words.js";
+import { chapterAt, percent, reached } from "./words.js";
 
 /**
  * Draws into one toolbar, whose buttons are the places in the book that have been read: one stop of the Tab
@@ -12,7 +12,8 @@ export class Strip {
   constructor(into, onOpen) {
     this.into = into;
     this.book = null;
-    this.reached = null; // how many chapters have been, as far as they are drawn
+    this.chapters = []; // whose titles may be told
+    this.drawn = null; // how many of them are drawn
     this.layers = Object.fromEntries(
       ["chapters", "unread", "passages", "others", "pin"].map((name) => [name, element("div", { className: name })]),
     );
@@ -27,11 +28,12 @@ export class Strip {
     this.onOpen = onOpen;
   }
 
+  /** Of `book`, as far as `showRead` then says that it has been read. */
   showBook(book) {
     this.book = book;
-    this.reached = null;
+    this.chapters = [];
+    this.drawn = null;
     this.clear();
-    this.showRead(1);
   }
 
   /** Of no book any more: what has the focus still must not be opened. */
@@ -41,19 +43,18 @@ export class Strip {
     this.layers.chapters.replaceChildren();
   }
 
-  showRead(share) {
-    this.layers.unread.style.left = `${100 * share}%`;
-    // The titles of what has not been read are nobody's to see.
-    const isReached = (chapter) => chapter.start < share * this.book.characters;
-    const reached = this.book.chapters.filter(isReached).length;
-    if (reached === this.reached) return; // a slider on its way passes here with every pixel
-    this.reached = reached;
+  /** The book has been read to `share` percent, up to the character `limit`. */
+  showRead(share, limit) {
+    this.layers.unread.style.left = `${share}%`;
+    this.chapters = reached(this.book, limit);
+    if (this.chapters.length === this.drawn) return; // a slider on its way passes here with every pixel
+    this.drawn = this.chapters.length;
     this.layers.chapters.replaceChildren(
       this.button(0, "The beginning"),
       ...this.book.chapters
         .filter((chapter) => chapter.start > 0)
         .map((chapter) =>
-          isReached(chapter)
+          this.chapters.includes(chapter)
             ? this.button(chapter.start, chapter.title)
             : this.placed(element("i"), chapter.start),
         ),
@@ -93,7 +94,7 @@ export class Strip {
   }
 
   inChapter(name, { start }) {
-    return [name, chapterAt(this.book.chapters, start)].filter(Boolean).join(", ");
+    return [name, chapterAt(this.chapters, start)].filter(Boolean).join(", ");
   }
 
   button(start, name, marks = []) {

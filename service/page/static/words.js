@@ -20,14 +20,17 @@ export const count = (number, one, many = `${one}s`) =>
 export const lengthInWords = ({ words, chapters }) =>
   [count(words, "word"), chapters.length > 0 && count(chapters.length, "chapter")].filter(Boolean).join(" · ");
 
-/** How much of a book has been read, `share` percent or up to the character `limit`. */
-export function readInWords(share, chapters, limit) {
+/** The chapters of `book` whose titles may be told up to the character `limit`: their headings have been read. */
+export const reached = (book, limit) => book.chapters.filter((chapter) => chapter.heading_end <= limit);
+
+/** How much of `book` has been read, `share` percent or up to the character `limit`. */
+export function readInWords(share, book, limit) {
   if (share === 0) return "nothing yet";
   if (share === 100) return "the whole book";
-  return [percent(share / 100), chapterAt(chapters, Math.max(0, limit - 1))].filter(Boolean).join(" · ");
+  return [percent(share / 100), chapterAt(reached(book, limit), Math.max(0, limit - 1))].filter(Boolean).join(" · ");
 }
 
-/** The title of the innermost chapter that holds the character `at`, or null. */
+/** The title of the innermost of some chapters (see `reached`) that holds the character `at`, or null. */
 export function chapterAt(chapters, at) {
   const holding = chapters.filter((chapter) => chapter.start <= at && at < chapter.end);
   return holding.length === 0 ? null : holding[holding.length - 1].title;
