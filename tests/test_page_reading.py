@@ -88,6 +88,18 @@ def test_an_address_may_say_less_than_has_been_read_but_not_more(page: Any) -> N
         expect(page).to_have_url(re.compile(rf"read={share}\b"))
 
 
+@pytest.mark.parametrize(
+    ("said", "share"),
+    [("40%", 40), ("40%25", 40), ("40.9+%25", 40), ("100%", 100), ("half", 0), ("-1", 0), ("400", 0)],
+)
+def test_an_address_may_end_a_share_with_a_sign_and_what_is_no_share_is_nothing(
+    page: Any, said: str, share: int
+) -> None:
+    page.goto(f"/#book=lantern&read={said}")
+    expect(page.locator("#read")).to_have_value(str(share))
+    expect(page.locator("#read-about")).not_to_have_text("the whole book" if share < 100 else "nothing yet")
+
+
 def test_without_storage_what_has_been_read_is_known_for_this_visit(chromium: Any, url: str) -> None:
     with browsing.visiting(chromium, url) as page:
         page.add_init_script(

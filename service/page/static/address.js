@@ -8,13 +8,19 @@ import * as memory from "./memory.js";
  */
 export function wanted() {
   const fragment = new URLSearchParams(location.hash.slice(1));
-  const share = Number(fragment.get("read") ?? NaN);
   return {
     book: fragment.get("book"),
     q: fragment.get("q") ?? "",
-    read: share >= 0 && share <= 100 ? Math.floor(share) : 100,
+    read: shareIn(fragment.get("read")),
     at: placeIn(fragment.get("at")),
   };
+}
+
+/** How much may be read, in percent, said as 40 or 40%: all if nothing is said, nothing if that is no share. */
+function shareIn(said) {
+  if (said === null) return 100;
+  const share = Number(/^\s*(\d{1,3}(?:\.\d*)?)\s*%?\s*$/.exec(said)?.[1] ?? NaN);
+  return share <= 100 ? Math.floor(share) : 0;
 }
 
 /** A place as addresses have it, such as 120-131. */
