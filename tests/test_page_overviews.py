@@ -164,6 +164,39 @@ def test_of_words_that_are_selected_the_book_tells_who_that_is_so_far(page: Any,
     expect(quotes).to_have_count(len(told["sentences"]))  # they stay while their places are looked at
 
 
+def test_who_that_is_comes_too_late_once_the_limit_has_been_moved_back(page: Any, url: str) -> None:
+    name, limit = "Aldith Sarn", int(0.6 * len(STORY))
+    known = httpx.get(f"{url}/books/ferry/who", params={"name": name, "before": limit}).json()["sentences"]
+    everything = httpx.get(f"{url}/books/ferry/who", params={"name": name}).json()["sentences"]
+    assert [one for one in everything if one["end"] > limit]
+    held: list[Any] = []
+    page.route("**/who?*", lambda route: route.continue_() if held else held.append(route))
+    browsing.ask(page, "ferry", "Who kept the ferry?")
+    page.locator(".open").first.click()
+    page.locator("#pages mark").first.wait_for()
+    browsing.select(page, name)
+    page.locator("#selected-who").click()
+    expect(page.locator("#selected-told")).to_have_text("Reading …")
+    page.keyboard.press("Escape")
+    page.locator("#read").fill("60")
+    page.locator("#strip .chapters button").first.press("Enter")
+    page.locator("#pages p").first.wait_for()
+    browsing.select(page, name)
+    page.evaluate("""() => {
+      window.told = "";
+      const box = document.querySelector("#selected-told");
+      new MutationObserver(() => { window.told += box.textContent; }).observe(box, {childList: true});
+    }""")
+    with page.expect_response("**/who?*") as late:
+        held[0].continue_()
+    late.value.finished()
+    page.locator("#selected-who").click()
+    quotes = page.locator("#selected-told blockquote")
+    expect(quotes).to_have_text([one["text"] for one in known])
+    told = page.evaluate("window.told")
+    assert [one["text"] for one in everything if one["end"] > limit and one["text"] in told] == []
+
+
 def test_of_words_that_are_selected_a_question_can_be_asked(page: Any) -> None:
     browsing.ask(page, "ferry", "Who kept the ferry?")
     page.locator(".open").first.click()

@@ -37,7 +37,8 @@ export function offerSelected(reader, onAsk) {
     const asked = words;
     const name = asked.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "").replace(/['’]s$/u, "");
     const onOpen = (place, marks) => reader.open(book, place, marks, limit);
-    await fill(told, () => whoIs(book, name, limit, onOpen), () => asked === words && book === reader.book);
+    const isWanted = () => asked === words && book === reader.book && limit === reader.limit;
+    await fill(told, () => whoIs(book, name, limit, onOpen), isWanted);
   });
 
   box.querySelector("#selected-ask").addEventListener("click", () => {
