@@ -219,6 +219,14 @@ def test_going_back_to_another_book_closes_the_one_that_is_being_read(page: Any)
     expect(page.locator("#reader")).to_be_hidden()
 
 
+def test_going_to_an_address_that_lets_less_be_read_closes_the_book(page: Any) -> None:
+    page.goto("/#book=lantern&at=0-5")
+    expect(page.locator("#pages")).to_contain_text("The Bill")
+    page.goto("/#book=lantern&read=40")
+    expect(page.locator("#read")).to_have_value("40")
+    expect(page.locator("#reader")).to_be_hidden()
+
+
 def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:
     browsing.ask(page, *LATE)
     before = page.url

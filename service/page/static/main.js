@@ -246,6 +246,7 @@ function showRead() {
   read.setAttribute("aria-valuetext", said);
   strip.showRead(share, limit());
   overviews.at(book, limit());
+  if (reader.limit > limit()) reader.close(); // what it shows, or still fetches, may be from further on
 }
 
 let settling = null;
