@@ -77,6 +77,7 @@ def test_new_and_old_clients_find_the_tools_and_how_to_use_them(http: httpx.Clie
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
         assert ("before" in tool.input_schema["properties"]) is (tool.name != "books")
+        assert tool.input_schema["additionalProperties"] is False
 
 
 def test_the_tools_say_what_the_calls_say(http: httpx.Client) -> None:
@@ -182,6 +183,16 @@ def test_what_cannot_be_done_is_said_to_the_assistant(
     http: httpx.Client, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     assert said in refusal(http, tool, **arguments)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("misnamed", ["Before", "up_to"])
+def test_a_limit_by_another_name_is_refused_by_every_tool(
+    http: httpx.Client, tool: str, misnamed: str
+) -> None:
+    asked = {"ask": {"question": QUESTION}, "search": {"question": QUESTION}, "who": {"name": "Thorne"}}
+    book = {} if tool == "books" else {"book_id": BOOK}
+    assert f"{misnamed}: Extra inputs" in refusal(http, tool, **book, **asked.get(tool, {}), **{misnamed: 10})
 
 
 def test_a_passage_is_a_resource_with_its_place(http: httpx.Client) -> None:

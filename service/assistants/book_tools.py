@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from answering import profiles, recaps
 from answering.ask import BadRequest
@@ -30,12 +30,16 @@ MOST_LISTED = 1_000
 class BooksRequest(RequestBody):
     """A page of the list of books."""
 
+    model_config = ConfigDict(extra="forbid")
+
     after: str = Field(default="", max_length=LONGEST, description="Only books whose ids come after it.")
     limit: int = Field(default=PAGE, ge=1, le=MOST_LISTED, description="At most so many.")
 
 
 class BookRequest(RequestBody):
     """A book, as far as it has been read."""
+
+    model_config = ConfigDict(extra="forbid")  # a limit by another name would show the whole book
 
     book_id: BookId
     before: Before = None
