@@ -15,7 +15,7 @@ from service import page, problems
 from service.access import middleware as access
 from service.answering_service import Service
 from service.assistants import completions, mcp_route, openai_errors
-from service.endpoints import router
+from service.endpoints import router, state_router
 from service.head_requests import HeadRequests
 from service.ingestion import routes as ingestion
 from service.ingestion.ingester import Ingester
@@ -70,6 +70,7 @@ def create_app(
     app.state.ingester = Ingester(settings, service.qa.store)
     app.state.listens_warm = listens_warm
     app.include_router(router)
+    app.include_router(state_router)
     app.include_router(shelf_router)
     app.include_router(ingestion.router)
     app.include_router(completions.router)

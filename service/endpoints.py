@@ -19,6 +19,7 @@ from service.http_errors import Refused
 from service.json_bodies import JsonRoute
 from service.observing.metrics import MEDIA_TYPE as METRICS_TYPE
 from service.overview_schemas import FactsOut, ProfileOut, RecapOut
+from service.query_names import check_query_names
 from service.schemas import (
     MOST_QUESTIONS,
     AnswerRequest,
@@ -31,7 +32,8 @@ from service.schemas import (
 )
 from service.version import running_version
 
-router = APIRouter(route_class=JsonRoute)
+router = APIRouter(route_class=JsonRoute, dependencies=[Depends(check_query_names)])
+state_router = APIRouter(tags=["state"])  # in its addresses watchers may have names of their own
 
 
 def _service(request: Request) -> Service:
@@ -81,7 +83,7 @@ async def search(asked: SearchRequest, request: Request, service: TheService) ->
     return SearchResponse.of(await service.found(request, asked))
 
 
-@router.get("/readers", responses=problems.responses(500), tags=["questions"])
+@router.get("/readers", responses=problems.responses(422, 500), tags=["questions"])
 async def readers(service: TheService) -> list[ReaderOut]:
     """The readers that a question may name: those listed, and language models found on this machine."""
     return await service.readers()
@@ -222,13 +224,13 @@ async def facts(
     return await service.overviews.facts(book_id, property or (), before)
 
 
-@router.get("/healthz", response_model_exclude_none=True, tags=["state"])
+@state_router.get("/healthz", response_model_exclude_none=True)
 async def healthz() -> Health:
     """The process is alive."""
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=problems.responses(503), response_model_exclude_none=True, tags=["state"])
+@state_router.get("/readyz", responses=problems.responses(503), response_model_exclude_none=True)
 async def readyz(request: Request, service: TheService) -> Health:
     """The default models are loaded and questions are answered; `indexing` says why uploads must wait."""
     if service.not_ready is not None:
@@ -236,13 +238,13 @@ async def readyz(request: Request, service: TheService) -> Health:
     return Health(status="ready", indexing=request.app.state.ingester.indexer.trouble)
 
 
-@router.get("/version", tags=["state"])
+@state_router.get("/version")
 def version(service: TheService) -> Version:
     """Which storyqa this is, and what it answers with where a question does not say."""
     return running_version(service.settings)
 
 
-@router.get("/metrics", include_in_schema=False)
+@state_router.get("/metrics", include_in_schema=False)
 def metrics(service: TheService) -> Response:
     """What Prometheus wants to know."""
     return Response(service.observer.metrics.exposition(), media_type=METRICS_TYPE)

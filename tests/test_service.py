@@ -226,6 +226,40 @@ def test_a_request_that_is_wrong_is_a_problem_that_says_where(
     assert pointer in pointers <= {pointer, pointer.rpartition("/")[0]}
 
 
+@pytest.mark.parametrize(
+    ("path", "unknown", "taken"),
+    [
+        ("/books/lantern/who?name=Ines&befor=10", "befor", "name, before, k"),
+        ("/books/lantern/who?name=Ines&before=90%25&Before=10", "Before", "name, before, k"),
+        ("/books/lantern/characters?limit=10", "limit", "before"),
+        ("/books/lantern/recap?k=3", "k", "before, sentences"),
+        ("/books/lantern/facts?properties=author", "properties", "property, before"),
+        ("/books/lantern/text?start=3&before=10", "before", "start, end"),
+        ("/books?befor=lantern", "befor", "after, limit"),
+        ("/readers?before=10", "before", None),
+    ],
+)
+def test_a_name_in_an_address_that_its_call_does_not_have_is_a_problem_that_says_which_it_has(
+    client: httpx.Client, path: str, unknown: str, taken: str | None
+) -> None:
+    [error] = problem(client.get(path), 422)["errors"]
+    assert error["pointer"] == f"query/{unknown}"
+    assert f"wanted {taken} alone" in error["detail"] if taken else "takes none" in error["detail"]
+
+
+def test_a_limit_in_the_address_of_a_question_is_a_problem_for_it_belongs_into_the_body(
+    client: httpx.Client,
+) -> None:
+    for path in ("/answer", "/search"):
+        [error] = problem(client.post(path, params={"before": 10}, json=ASKED[0]), 422)["errors"]
+        assert error["pointer"] == "query/before"
+
+
+def test_what_watches_the_service_may_name_what_it_likes(client: httpx.Client) -> None:
+    for path in ("/healthz", "/readyz", "/version", "/metrics"):
+        assert client.get(path, params={"at": "12:00"}).status_code in (200, 503)
+
+
 def test_a_blank_is_filled_with_one_of_the_candidates_and_cites_where_the_book_has_it(
     client: httpx.Client,
 ) -> None:
