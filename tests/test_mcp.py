@@ -218,6 +218,7 @@ def test_a_passage_is_a_resource_with_its_place(http: httpx.Client) -> None:
         "storyqa://books/lantem",
         f"storyqa://books/{BOOK}/passages/1000",
         f"storyqa://books/{BOOK}/passages/0?before=half",
+        f"storyqa://books/{BOOK}/passages/0?before=",
         f"storyqa://books/{BOOK}/chapters/1",
         "file:///etc/passwd",
         "storyqa://books/..%2F..%2Fetc",

@@ -154,7 +154,7 @@ async def _resource(service: Service, uri: str) -> types.TextResourceContents:
     if match is None:
         raise UnknownResource(f"{uri[:200]!r} is no resource; wanted storyqa://books/ID/passages/NUMBER")
     before = match["before"] and unquote(match["before"])
-    asked = BookRequest(book_id=unquote(match["book"]), before=before or None)
+    asked = BookRequest(book_id=unquote(match["book"]), before=before)
     if match["number"] is None:
         card = BookOut.of(await run_in_threadpool(service.qa.store.manifest, asked.book_id))
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=card.model_dump_json())
