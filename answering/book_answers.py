@@ -65,11 +65,12 @@ from text.cloze import find_blank
 _Tell = Callable[[OfItself, Part], Said | None]
 """What is told of a chapter."""
 _UNSAID = {
-    AUTHOR: "neither the book's file nor its first pages say who wrote it",
-    GENRE: "neither the book's file nor its first pages say what kind of book it is",
-    TITLE: "neither the book's file nor its first pages say what it is called",
-    FIRST_PUBLISHED: "neither the book's file nor its first pages say when it was first published",
+    AUTHOR: "who wrote it",
+    GENRE: "what kind of book it is",
+    TITLE: "what it is called",
+    FIRST_PUBLISHED: "when it was first published",
 }
+_FIRST_PAGES, _FIRST_PAGES_READ = "its first pages", "those of its first pages that have been read"
 # Of all places where one of the five most named is named, the share that are of the first among them says how
 # likely the first is the main character: a line through what 55 books have (docs/facts.md).
 _FIRST, _FIRST_OF_SHARE, _FIRST_AT_MOST = 0.2, 0.9, 0.8
@@ -140,7 +141,10 @@ def _told(book: OfItself, name: str) -> Said | None:
 
 def _stated(book: OfItself, name: str) -> Said:
     candidates = tuple(map(_answer, book.told(name)))
-    return Said(candidates, None if candidates else _UNSAID[name])
+    pages = _FIRST_PAGES if book.has_first_pages else _FIRST_PAGES_READ
+    return Said(
+        candidates, None if candidates else f"neither the book's file nor {pages} say {_UNSAID[name]}"
+    )
 
 
 def _named_most(book: OfItself) -> tuple[Told, ...]:

@@ -24,7 +24,7 @@ from answering.main_characters import Cast
 from answering.narrator import Narrator, narrator
 from answering.quotes import SHORTEST_LEAD, story_text
 from answering.readable_chapters import chapters_until
-from answering.title_page import Stated, TitlePage
+from answering.title_page import FIRST_PAGES, Stated, TitlePage
 from indexing.book import Chapter
 from indexing.character_lookup import find_character
 from indexing.characters import named
@@ -89,6 +89,11 @@ class OfItself:
         return 0 if start > SHORTEST_LEAD and counted == self.chapters else start
 
     @property
+    def has_first_pages(self) -> bool:
+        """Whether its first pages may be read, all of them."""
+        return self.limit >= min(FIRST_PAGES, self.index.characters)
+
+    @property
     def is_whole(self) -> bool:
         """Whether all of the book may be read."""
         return self.limit >= self.index.characters
@@ -132,8 +137,11 @@ class OfItself:
         return Part(0, 0, NOT_READ) if unread else Part(*bounds)
 
     def told(self, name: str) -> tuple[Told, ...]:
-        """The values of one of the six properties above, the surest first; none of any other."""
-        if not self.limit:
+        """The values of one of the six properties above, the surest first; none of any other.
+
+        Title and author, as the file states them, are on the cover: they need no page to be read.
+        """
+        if not self.limit and name not in (TITLE, AUTHOR):
             return ()
         page = self._page
         if name == TITLE:

@@ -120,6 +120,30 @@ def test_what_is_not_said_of_the_book_is_not_taken_from_its_story(
 
 
 @pytest.mark.parametrize(
+    ("before", "pages"), [(0, "those of its first pages that have been read"), ("100%", "its first pages")]
+)
+def test_title_and_author_are_on_the_cover_and_no_page_need_be_read_for_them(
+    qa: BookQA, before: int | str, pages: str
+) -> None:
+    told = [
+        answer(qa, "file", question, before=before)
+        for question in ("What is the title?", "Who is the author?")
+    ]
+    assert [(one.text, one.verdict, one.note) for one in told] == [
+        ("The Glass Ferry", "answer", None),
+        ("M. Adair", "answer", None),
+    ]
+    assert answer(qa, "printed", "What is the title?", before=before).text == "The Glass Ferry"
+    lacking = answer(qa, "bare", "Who wrote this book?", before=before)
+    assert (lacking.text, lacking.note) == ("", f"neither the book's file nor {pages} say who wrote it")
+
+
+def test_what_a_first_page_alone_says_is_not_told_before_it_is_read(qa: BookQA) -> None:
+    cited = answer(qa, "printed", "Who wrote this book?", before=0)
+    assert (cited.text, cited.verdict) == ("", "none")
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "Who wrote the book of tides?",
