@@ -20,6 +20,7 @@ from text.words import words
 NO_CHAPTERS = "the book has no chapters that are marked as such"
 NO_PAGES = "the book's file has no page numbers"
 NO_SUCH_CHAPTER = "no chapter of that number begins in what has been read"
+NO_CHAPTER_BEGUN = "no chapter has been begun in what has been read"
 SEVERAL_CHAPTERS = "more than one chapter has that number: name its part, too, as in part 2, chapter 1"
 NOT_READ = "the question is about a part of the book that has not been read"
 
@@ -107,16 +108,14 @@ def part_asked(question: str, book: Readable) -> Part | None:
     """The part that a question is about, None where it names none.
 
     That is a chapter by its number, by its title where the question says that it is one, the last, or this
-    one, where the limit is; the last tenth of a book for how it ends; and what stands around a quotation that
-    is in one place of the book. It is all chapters of a number that several have.
+    one, the last that was begun before the limit; the last tenth of a book for how it ends; and what stands
+    around a quotation that is in one place of the book. It is all chapters of a number that several have.
     """
     index, end = book.index, book.end
     chapters = chapters_until(index, end)
-    bounds = this_chapter(question, chapters, end)
-    if end < index.characters and _READ_LAST.search(question):
-        bounds = _chapter_at(chapters, end)
-    if bounds is not None:
-        return Part(*bounds, missing=NO_SUCH_CHAPTER)
+    read_last = end < index.characters and _READ_LAST.search(question) is not None
+    if index.chapters and (read_last or names_this_chapter(question)):
+        return Part(chapters[-1].start, chapters[-1].end) if chapters else Part(0, 0, NO_CHAPTER_BEGUN)
     # Of a book that has none marked, any passage may be of a third chapter.
     numbered = numbered_chapters(question, chapters, index.chapters) if index.chapters else None
     if numbered is not None:
@@ -205,9 +204,17 @@ def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int
     return longest.start, longest.end
 
 
-def this_chapter(question: str, chapters: Sequence[Chapter], limit: int) -> tuple[int, int] | None:
-    """The bounds of the chapter that holds the limit, where a question says "this chapter"."""
-    return _chapter_at(chapters, limit) if _THIS.search(question) else None
+def names_this_chapter(question: str) -> bool:
+    """Whether a question says "this chapter"."""
+    return _THIS.search(question) is not None
+
+
+def this_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
+    """The bounds of the last of ``chapters``, which have been begun, where a question says "this chapter".
+
+    Whoever has just finished one is in it still, until the next one's heading is read.
+    """
+    return (chapters[-1].start, chapters[-1].end) if chapters and names_this_chapter(question) else None
 
 
 def numbers_of(chapters: Sequence[Chapter], of_book: Sequence[Chapter]) -> list[int | None]:
@@ -260,12 +267,6 @@ def _of_part(chapters: Sequence[Chapter], kind: str, number: int | None) -> list
 
 def _kind_and_number(part: re.Match[str]) -> tuple[str, int | None]:
     return (part[1] or part[4]).lower(), numeral(part[2] or part[3])
-
-
-def _chapter_at(chapters: Sequence[Chapter], limit: int) -> tuple[int, int] | None:
-    """The bounds of the chapter that holds the limit."""
-    around = [one for one in chapters if one.start < limit <= one.end]
-    return (around[-1].start, around[-1].end) if around else None
 
 
 def _is_named(title: str, question: str) -> bool:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from answering.chapter_references import (
+    NO_CHAPTER_BEGUN,
     NO_CHAPTERS,
     NO_SUCH_CHAPTER,
     NOT_READ,
     SEVERAL_CHAPTERS,
     Part,
     last_chapter,
+    names_this_chapter,
     numbered_chapters,
     numbers_of,
     this_chapter,
@@ -122,7 +124,7 @@ class OfItself:
         """
         if not self.index.chapters:
             return Part(0, 0, NO_CHAPTERS)
-        bounds = this_chapter(question, self.chapters, self.limit)
+        bounds = this_chapter(question, self.chapters)
         if bounds is None:
             numbered = numbered_chapters(question, self.chapters, self.index.chapters)
             if numbered is None:
@@ -132,7 +134,7 @@ class OfItself:
             elif numbered:
                 bounds = numbered[0].start, numbered[0].end
         if bounds is None:
-            return Part(0, 0, NO_SUCH_CHAPTER)
+            return Part(0, 0, NO_CHAPTER_BEGUN if names_this_chapter(question) else NO_SUCH_CHAPTER)
         unread = bounds[1] > self.limit if whole else bounds[0] >= self.limit
         return Part(0, 0, NOT_READ) if unread else Part(*bounds)
 

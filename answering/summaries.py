@@ -43,6 +43,6 @@ def _bounds(question: str, book: Readable) -> tuple[int, int] | None:
         numbered_chapter(question, chapters, book.index.chapters)
         or last_chapter(question, book.index.chapters)
         or titled_chapter(question, chapters)
-        or this_chapter(question, chapters, book.end)
+        or this_chapter(question, chapters)
         or ((0, book.end) if _WHOLE.search(question) else None)
     )

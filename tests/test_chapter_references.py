@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from answering.book_qa import Ask, BookQA
 from answering.chapter_references import (
+    NO_CHAPTER_BEGUN,
     NO_SUCH_CHAPTER,
     NOT_READ,
     SEVERAL_CHAPTERS,
@@ -63,6 +65,13 @@ PARTED = tuple(
     )
 )
 
+# As chapters are found in texts: the blank lines behind each are in none.
+TRIMMED = tuple(
+    replace(one, end=len(TEXT[: one.end].rstrip()) if one is not MARKED[-1] else one.end) for one in MARKED
+)
+PREFACE = "The bowls of this tale were turned by Wenna, and the lamp was lit by whoever came. " * 3 + "\n\n"
+PREFACED = tuple(replace(one, start=one.start + len(PREFACE), end=one.end + len(PREFACE)) for one in MARKED)
+
 
 @pytest.fixture(scope="module")
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
@@ -72,6 +81,8 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         ("coarse", (TEXT, MARKED), 200),
         ("plain", made(False), 15),
         ("parted", (TEXT, PARTED), 15),
+        ("trimmed", (TEXT, TRIMMED), 15),
+        ("prefaced", (PREFACE + TEXT, PREFACED), 15),
     ):
         build_book(Book(id, "The Kiln", text, "test", chapters), BuildSettings(words=words), store)
     return BookQA(store)
@@ -170,6 +181,35 @@ def test_this_chapter_is_the_one_that_the_reader_has_got_to(qa: BookQA) -> None:
     assert cited.evidence is not None
     assert "fair" in cited.evidence.sentence
     assert {one.chapter for one in cited.passages} == {"Chapter II. The Fair"}
+
+
+# Where the second chapter has been read, and the third has not: between the two, and in the third's heading.
+BETWEEN = (MARKED[2].start - 2, MARKED[2].start - 1, MARKED[2].start, MARKED[2].start + 9)
+CHAPTER_II_LENGTH = f"{len(TEXT[MARKED[1].start : MARKED[1].end].split())} words"
+
+
+@pytest.mark.parametrize("limit", BETWEEN)
+@pytest.mark.parametrize("book", ["kiln", "trimmed"])
+def test_whoever_has_finished_a_chapter_is_in_it_until_the_next_heading_is_read(
+    qa: BookQA, limit: int, book: str
+) -> None:
+    assert answer(qa, "How long is this chapter?", "trimmed", before=limit).text == CHAPTER_II_LENGTH
+    for asked in ("Who lit the lamp in this chapter?", "Who lit the lamp in the chapter I just finished?"):
+        passages = answer(qa, asked, book, before=limit).passages
+        assert {one.chapter for one in passages} == {MARKED[1].title}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long is this chapter?",
+        "Who lit the lamp in this chapter?",
+        "Who lit it in the chapter I just read?",
+    ],
+)
+def test_before_the_first_heading_is_read_no_chapter_is_this_one(qa: BookQA, question: str) -> None:
+    cited = answer(qa, question, "prefaced", before=len(PREFACE))
+    assert (cited.text, cited.verdict, cited.note) == ("", "none", NO_CHAPTER_BEGUN)
 
 
 def test_the_last_chapter_is_the_book_s_and_not_the_reader_s(qa: BookQA) -> None:
