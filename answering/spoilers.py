@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from answering.finding import Found
 from readers import spec_of
 from readers.reading import OnWords
+from text.honorifics import is_title
 from text.question_kinds import opens_question
 from text.question_names import unmentioned
+from text.sentences import sentence_spans
 
 LEAKED = "the answer named what has not come up in what has been read, and is kept back"
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)?$", re.IGNORECASE)
+_CONTEXT = 400  # characters of what was said before, which tell whether a sentence begins
 # Words with which a sentence begins that name nobody, beside those with which questions do.
 _OPENERS = (
     "a an the this that these those my our your its no not yes none nobody nothing some many most all "
@@ -36,39 +40,56 @@ class SpoilerGuard:
 
     def __init__(self, question: str, text: str) -> None:
         self._known = f"{question}\n{text}"
-        self._allowed: set[str] = set()
+        self._allowed: set[tuple[str, bool]] = set()
 
-    def leaks(self, said: str) -> bool:
-        """Whether ``said`` names what may not be told."""
-        words = {_POSSESSIVE.sub("", match[0]) for match in _WORD.finditer(said)}
-        names = [
-            word
-            for word in sorted(words - self._allowed)
-            if word[:1].isupper() and len(word) > 1 and not _is_common(word.lower())
-        ]
-        if unmentioned(names, self._known):
+    def leaks(self, said: str, after: str = "") -> bool:
+        """Whether ``said``, which follows ``after``, names what may not be told.
+
+        A word that begins a sentence may have its capital for that alone, so there it may be known in any
+        case; elsewhere it is known where it has a capital: a rose in the garden is no Rose.
+        """
+        whole = after + said
+        begins = {first.start() for one in sentence_spans(whole) if (first := _WORD.search(whole, *one))}
+        words = {
+            (_POSSESSIVE.sub("", match[0]), match.start() in begins)
+            for match in _WORD.finditer(whole)
+            if match.end() > len(after)
+        }
+        named = {one for one in words - self._allowed if _may_name(*one)}
+        first = sorted(word for word, is_first in named if is_first)
+        inside = sorted(word for word, is_first in named if not is_first)
+        if unmentioned(first, self._known) or (inside and unmentioned(inside, self._capitals)):
             return True
-        self._allowed.update(names)
+        self._allowed.update(named)
         return False
+
+    @cached_property
+    def _capitals(self) -> str:
+        """The words of what is known that have a capital."""
+        return " ".join(dict.fromkeys(word for word in _WORD.findall(self._known) if word[0].isupper()))
 
     def guarded(self, on_words: OnWords) -> OnWords:
         """Tells ``on_words`` whole words, up to the first that leaks."""
-        waiting, closed = "", False
+        told, waiting, closed = "", "", False
 
         def hear(words: str) -> None:
-            nonlocal waiting, closed
+            nonlocal told, waiting, closed
             waiting += words
             ready, space, rest = waiting.rpartition(" ")
-            closed = closed or self.leaks(ready)
+            closed = closed or self.leaks(ready, told)
             if space and not closed:
                 waiting = rest
+                told = (told + ready + space)[-_CONTEXT:]
                 on_words(ready + space)
 
         return hear
 
 
-def _is_common(word: str) -> bool:
-    return word in _COMMON or opens_question(word)
+def _may_name(word: str, is_first: bool) -> bool:
+    """Whether a word, the first of a sentence or not, may be a name by its capital."""
+    if not word[:1].isupper() or len(word) < 2 or is_title(word) or word.lower() in _COMMON:
+        return False
+    return not is_first or not opens_question(word.lower())
 
 
 def guard_of(found: Found) -> SpoilerGuard | None:

@@ -18,7 +18,7 @@ from answering.ask import Ask, BadRequest, Turn
 from answering.book_qa import BookQA
 from answering.chapter_references import NO_SUCH_CHAPTER
 from answering.citing import CitedAnswer, Evidence
-from answering.spoilers import LEAKED
+from answering.spoilers import LEAKED, SpoilerGuard
 from indexing.store import IndexStore
 from service.settings import Settings
 
@@ -293,6 +293,31 @@ def test_what_a_model_knows_by_itself_is_kept_back(shelf_store: IndexStore, said
         assert (cited.candidates == ()) is leaks
         assert ("Gallus" in repr(cited)) is False
         assert ask("Who will open the lock?", "well").note != LEAKED  # who has read all of it may be told
+
+
+ROSE = "Old Hale rose and hoped that Odo would go with good grace, frank as he was. “May I?” he said."
+
+
+@pytest.mark.parametrize(
+    ("said", "leaks"),
+    [
+        ("It was Rose who stole the key.", True),
+        ("It was Hope, then.", True),
+        ("The thief is Grace.", True),
+        ("He asked Mr. Frank for it.", True),
+        ("Rose stole it.", False),  # which cannot be told from “rose”
+        ("Good! Grace is all that he hoped for.", False),
+        ("It was Old Hale and Odo, Mr. Hale said.", False),
+        ("It was Hale's, or Captain Odo's.", False),
+    ],
+)
+def test_a_word_that_is_read_without_a_capital_is_no_name_within_a_sentence(said: str, leaks: bool) -> None:
+    heard: list[str] = []
+    assert SpoilerGuard("Who stole it?", ROSE).leaks(said) is leaks
+    hear = SpoilerGuard("Who stole it?", ROSE).guarded(heard.append)
+    for word in said.split():
+        hear(f"{word} ")
+    assert ("".join(heard).split() != said.split()) is leaks
 
 
 @pytest.mark.parametrize(
