@@ -52,7 +52,7 @@ class Found:
 
     Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
     ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
-    ``alone`` is the one book that is asked, if it is one. ``missing`` says why there is nothing to read.
+    ``scope`` is what was asked. ``missing`` says why there is nothing to read.
     """
 
     ask: Ask
@@ -60,8 +60,13 @@ class Found:
     hits: tuple[BookHit, ...]
     in_story_order: tuple[BookHit, ...]
     reading: Reading
-    alone: Readable | None
+    scope: Scope
     missing: str | None = None
+
+    @property
+    def alone(self) -> Readable | None:
+        """The one book that is asked; None where there are several."""
+        return _alone(self.scope)
 
     @property
     def books(self) -> dict[str, Readable]:
@@ -157,7 +162,7 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
         _without_encoded(hits),
         _without_encoded(read),
         reading,
-        _alone(scope),
+        scope,
         missing,
     )
 
@@ -196,7 +201,7 @@ def _unsearched(scope: Scope, ask: Ask, passages: Sequence[Passage]) -> Found:
     texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
     reading = Reading(ask.question, texts)
     missing = None if hits else NO_SUCH_CHAPTER
-    return Found(ask, scope.extent.version, hits, hits, reading, _alone(scope), missing)
+    return Found(ask, scope.extent.version, hits, hits, reading, scope, missing)
 
 
 def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from answering.ask import Ask, BadRequest
 from answering.open_books import OpenBook
-from answering.scope import builds_of, unmeant
+from answering.scope import builds_of, limit_of, unmeant
 from indexing.merged_index import MergedIndex
 from indexing.store_protocol import Store
 from retrieval import open_together
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 FEWEST_MERGED = 8  # books that are searched at once, from which on the merged index is faster
 MANY_ALONE = 32  # of them that are not in it
+MOST_READ = 8  # books whose text is read to look for a name: as many novels take a second
 
 Opener = Callable[[str], OpenBook]
 
@@ -49,6 +52,15 @@ class Scope(Protocol):
         """Equal for the same books up to the same limits."""
         ...
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a part of its books that may not be read."""
+        ...
+
+    def read_so_far(self) -> str:
+        """The text of its books, as far as it may be read; of many the first ``MOST_READ``."""
+        ...
+
     def retriever(self, name: str) -> Retriever:
         """The retriever of that name; raises ``UnknownName``."""
         ...
@@ -74,6 +86,15 @@ class OneBook:
         """See ``Scope.key``."""
         return self._book.index.id, self.before
 
+    @property
+    def is_limited(self) -> bool:
+        """See ``Scope.is_limited``."""
+        return self.readable.is_limited
+
+    def read_so_far(self) -> str:
+        """See ``Scope.read_so_far``."""
+        return self.readable.read_so_far()
+
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""
         return self._book.retriever(name)
@@ -92,6 +113,7 @@ class SeveralBooks:
         self._builds = builds_of(store, ask.book_id)
         _check_limits(ask, self._builds)
         self._ask = ask
+        self._store = store
         self._open = open
         self._merged = merged
         version = hashlib.sha256("\n".join(f"{id} {build}" for id, build in self._builds.items()).encode())
@@ -106,6 +128,29 @@ class SeveralBooks:
     def key(self) -> Hashable:
         """See ``Scope.key``."""
         return tuple(self._builds.items()), self._ask.before
+
+    @cached_property
+    def is_limited(self) -> bool:
+        """See ``Scope.is_limited``; no book is opened for it."""
+        if self._ask.before is None:
+            return False
+        merged = () if self._merged is None else self._merged.manifest.books
+        characters = {(book.id, book.build): book.characters for book in merged}
+        for id, build in self._builds.items():
+            if limit_of(self._ask.before, id) is None:
+                continue
+            end = characters.get((id, build)) or self._store.manifest(id).counts.characters
+            before = self._ask.before_of(id, end)
+            if before is not None and before < end:
+                return True
+        return False
+
+    def read_so_far(self) -> str:
+        """See ``Scope.read_so_far``."""
+        opened = [self._open(id).index for id in itertools.islice(self._builds, MOST_READ)]
+        return "\n".join(
+            Readable(index, self._ask.before_of(index.id, index.characters)).read_so_far() for index in opened
+        )
 
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""

@@ -93,11 +93,18 @@ def _may_name(word: str, is_first: bool) -> bool:
 
 
 def guard_of(found: Found) -> SpoilerGuard | None:
-    """What keeps a language model from telling what lies behind a limit, where there is one."""
-    books = found.books.values()
-    if not spec_of(found.ask.reader).language_model or not any(book.is_limited for book in books):
+    """What keeps a language model from telling what lies behind a limit, where there is one.
+
+    That is a limit of any book that is asked, whether or not a passage of it was found. Known is what those
+    books say that are read, as far as they may be, and what stands on their covers.
+    """
+    ask = found.ask
+    if not spec_of(ask.reader).language_model or not found.scope.is_limited:
         return None
-    return SpoilerGuard(found.ask.question, "\n".join(book.read_so_far() for book in books))
+    known = [ask.question, *ask.candidates]
+    for book in found.books.values():
+        known += [book.index.title, book.index.manifest.author or ""]
+    return SpoilerGuard("\n".join(known), "\n".join(book.read_so_far() for book in found.books.values()))
 
 
 def guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:

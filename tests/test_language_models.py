@@ -331,6 +331,43 @@ def test_a_chapter_behind_the_limit_is_as_one_that_is_not(shelf_store: IndexStor
     assert server.asked == []
 
 
+@pytest.mark.parametrize(
+    ("books", "before", "leaks"),
+    [
+        ("lantern,well", {"well": "75%"}, True),
+        ("lantern,well", {"well": 0}, True),
+        ("well,lantern", "75%", True),
+        ("*", {"well": 0, "*": "100%"}, True),
+        ("*", 10, True),
+        ("lantern,well", {"well": "100%", "*": 10**6}, False),
+        ("lantern,well", None, False),
+    ],
+)
+def test_a_model_tells_nothing_of_a_book_that_is_asked_too_and_of_which_nothing_is_found(
+    shelf_store: IndexStore, books: str, before: Any, leaks: bool
+) -> None:
+    with asking(shelf_store, says("ANSWER: The key was made for Gallus.\nPASSAGE: 1")) as (_, server):
+        heard: list[str] = []
+        asked = Ask(
+            books,
+            "Who kept the lighthouse at Quill Point?",
+            k=1,
+            retriever="bm25",
+            reader=f"chat:{server.url}@model=parrot",
+            before=before,
+        )
+        [cited] = BookQA(shelf_store).answer_many([asked], on_words=[heard.append])
+    assert {passage.book_id for passage in cited.passages} == {"lantern"} or before == 10
+    assert ("Gallus" not in repr(cited) + "".join(heard)) is leaks
+    assert (cited.note == LEAKED) is (leaks and bool(cited.passages))
+
+
+def test_what_stands_on_the_cover_of_a_book_is_no_leak(shelf_store: IndexStore) -> None:
+    with asking(shelf_store, says("ANSWER: It is The Lamp at Quill Point.\nPASSAGE: 1")) as (ask, _):
+        cited = ask("Which book is about oil?", "lantern,well", k=1, before={"lantern": 320, "well": 0})
+    assert cited.text == "It is The Lamp at Quill Point."
+
+
 def test_no_word_of_a_leak_is_heard(shelf_store: IndexStore) -> None:
     def knows(handler: Handler, asked: Asked) -> None:
         reply(handler, asked, "ANSWER: The key that Hale kept was made for Gallus, who came.\nPASSAGE: 1")
