@@ -218,12 +218,13 @@ class BookQA:
             return ask
         scope = self._scope(ask)
         ask = put_plainly(ask, scope)
-        text = scope.readable.read_so_far() if isinstance(scope, OneBook) else ""
+        text = scope.read_so_far() if isinstance(scope, OneBook) else ""
+        read = scope.read_so_far() if scope.is_limited else None
         if spec_of(ask.reader).language_model:
             rewrite = cast(LanguageModel, self._reader(ask.reader)).rewrite
         else:
             rewrite = partial(put_alone, text=text)
-        return understood_alone(ask, None if ask.before is None else text, rewrite)
+        return understood_alone(ask, read, rewrite)
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
         """The passages for each question alone, in order; raises as ``answer_many`` does."""

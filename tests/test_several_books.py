@@ -14,7 +14,7 @@ import pytest
 import shelf
 from server import new_key, places, problem, serving, wait_until_ready
 
-from answering.ask import BadRequest
+from answering.ask import BadRequest, Turn
 from answering.book_qa import Ask, BookQA
 from evaluation.sample import sample_story
 from indexing.store import IndexStore
@@ -344,3 +344,28 @@ def test_the_command_line_lists_and_copies_the_shelves_that_are_whole(
     assert "0 books copied" in out
     assert "storyqa shelves delete bad" in err
     assert IndexStore(tmp_path / "to").shelves().names() == ["first", "last"]
+
+
+@pytest.mark.parametrize(
+    ("before", "is_understood"),
+    [
+        (None, True),
+        ("100%", True),
+        ({"well": "100%", "clock": 10**6}, True),
+        ({"well": "75%", "clock": 0}, True),  # she has come up there
+        ({"well": 20, "clock": "100%"}, False),
+    ],
+)
+@pytest.mark.parametrize("books", ["well,clock", "clock,well"])
+def test_a_question_that_follows_another_is_understood_by_what_has_been_read_of_any_book(
+    store: IndexStore, books: str, before: Any, is_understood: bool
+) -> None:
+    asked = Ask(
+        books,
+        "Where did she keep the key?",
+        retriever="bm25",
+        reader="overlap",
+        before=before,
+        conversation=(Turn("Who was the wife of the miller?", "Hale"),),
+    )
+    assert ("Hale" in (BookQA(store).answer(asked).rewritten or "")) is is_understood
