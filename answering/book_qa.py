@@ -196,8 +196,9 @@ class BookQA:
         ):
             found[i], answers[i] = one, of_one
             guard = guards[i]
-            if guard is not None and any(guard.leaks(one.text) for one in of_one):
-                answers[i], refusals[i] = [], LEAKED
+            if guard is not None:  # a span is read, whatever it names
+                answers[i] = [one for one in of_one if one.span is not None or not guard.leaks(one.text)]
+                refusals[i] = LEAKED if of_one and not answers[i] else None
         stopwatch.end("read")
         candidates = [
             self._candidates(one, of_one, said)

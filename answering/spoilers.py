@@ -1,4 +1,4 @@
-"""What a language model knows of a book by itself, kept from whoever has not read so far."""
+"""What a model that writes freely knows of a book by itself, kept from whoever has not read so far."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def _may_name(word: str, is_first: bool) -> bool:
 
 
 def guard_of(found: Found) -> SpoilerGuard | None:
-    """What keeps a language model from telling what lies behind a limit, where there is one.
+    """What keeps a reader that writes freely from telling what lies behind a limit, where there is one.
 
     That is a limit of any book that is asked, whether or not a passage of it was found. Known is what those
     books say that are read, as far as they may be, and what stands on their covers.
     """
     ask = found.ask
-    if not spec_of(ask.reader).language_model or not found.scope.is_limited:
+    if not spec_of(ask.reader).writes_freely or not found.scope.is_limited:
         return None
     known = [ask.question, *ask.candidates]
     for book in found.books.values():

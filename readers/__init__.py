@@ -26,7 +26,9 @@ class ReaderSpec(Spec):
     ``candidates`` where it answers with one of the reading's, if those are given (cloze, multiple choice),
     and ``cloze`` where it fills blanks and answers no other question. ``any_kind`` where it can say yes or
     no, describe and summarise, too; ``language_model`` where it writes word by word, takes part in a
-    conversation (``LanguageModel``) and summarises whole chapters; ``attention`` where it can show what it
+    conversation (``LanguageModel``) and summarises whole chapters; ``writes_freely`` where what is said may
+    name what no passage does, for a model learnt it elsewhere (``generate`` puts no name together that it has
+    not read, and has no capitals for others, by which to know one); ``attention`` where it can show what it
     attends to (``--heat-maps``). With the option ``oracle`` it is asked with the right answers and gives the
     best that its kind of answer can.
     """
@@ -40,6 +42,7 @@ class ReaderSpec(Spec):
     cloze: bool = False
     any_kind: bool = False
     language_model: bool = False
+    writes_freely: bool = False
     attention: bool = False
     oracle: str | None = None
 
@@ -99,6 +102,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         forms=("seq2seq:PATH_OR_NAME", "seq2seq:PATH_OR_NAME@beams=4"),
         ranks=True,
         any_kind=True,
+        writes_freely=True,
     ),
     ReaderSpec(
         "write",
@@ -108,6 +112,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         forms=("write", "write:DIR"),
         shipped=True,
         ranks=True,
+        writes_freely=True,
     ),
     ReaderSpec(
         "auto-write",
@@ -116,6 +121,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         forms=("auto-write", "auto-write:DIR"),
         shipped=True,
         ranks=True,
+        writes_freely=True,
     ),
     ReaderSpec(
         "overlap",
@@ -134,6 +140,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         model="remote",
         any_kind=True,
         language_model=True,
+        writes_freely=True,
     ),
     ReaderSpec(
         "ir-bleu1",

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -366,6 +368,28 @@ def test_what_stands_on_the_cover_of_a_book_is_no_leak(shelf_store: IndexStore) 
     with asking(shelf_store, says("ANSWER: It is The Lamp at Quill Point.\nPASSAGE: 1")) as (ask, _):
         cited = ask("Which book is about oil?", "lantern,well", k=1, before={"lantern": 320, "well": 0})
     assert cited.text == "It is The Lamp at Quill Point."
+
+
+@pytest.mark.parametrize(("name", "model"), [("seq2seq", "tiny_t5"), ("write", "tiny_write")])
+def test_what_any_model_writes_freely_is_kept_back_where_it_names_what_is_not_read(
+    shelf_store: IndexStore, request: pytest.FixtureRequest, name: str, model: str
+) -> None:
+    reader = f"{name}:{request.getfixturevalue(model)}"
+    asked = Ask("well", "Where is the key?", retriever="bm25", reader=reader)
+    limited, whole = BookQA(shelf_store).answer_many([replace(asked, before="75%"), asked])
+    assert (limited.text, limited.candidates, limited.note) == ("", (), LEAKED)
+    assert whole.text
+    assert whole.text not in shelf.WELL
+
+
+def test_spans_are_told_where_what_is_written_beside_them_is_kept_back(
+    shelf_store: IndexStore, tiny_write: Path
+) -> None:
+    asked = Ask("well", "Where is the key?", retriever="bm25", reader=f"auto-write:{tiny_write}")
+    limited, whole = BookQA(shelf_store).answer_many([replace(asked, before="75%"), asked])
+    assert whole.text not in shelf.WELL
+    assert limited.candidates
+    assert all(one.text in shelf.WELL for one in limited.candidates)
 
 
 def test_no_word_of_a_leak_is_heard(shelf_store: IndexStore) -> None:
