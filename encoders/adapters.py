@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -136,3 +136,12 @@ def file_hash(path: Path) -> str:
     """The SHA-256 of a file, by which weights are told apart."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_hash(paths: Iterable[Path]) -> str:
+    """The SHA-256 of several files, in order, with their names, by which models in folders are told apart."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.name.encode())
+        digest.update(bytes.fromhex(file_hash(path)))
+    return digest.hexdigest()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.activation_ranges import load_ranges
-from encoders.adapters import file_hash, load_weights
+from encoders.adapters import file_hash, files_hash, load_weights
 from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
@@ -140,15 +140,6 @@ def mean_pool(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor
     return torch.nn.functional.normalize(mean, dim=-1)
 
 
-def _hash_folder(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.json")):
-        digest.update(path.name.encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
-
-
 def _trained(name: str, path: Path) -> TransformerEncoder:
     """The backbone with the weights that ``storyqa train dense`` left."""
     weights = load_weights(path, pick_runtime().framework)
@@ -200,4 +191,5 @@ def load_encoder(name: str = STORY) -> Encoder:
     longest = min(int(getattr(model.config, "max_position_embeddings", LONGEST)), 512)
     runtime = pick_runtime(TORCH)
     model = model.to(runtime.torch_device, runtime.dtype)
-    return TransformerEncoder(str(folder), _hash_folder(folder), model, runtime, tokenizer, longest)
+    hash = files_hash([*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.json"))])
+    return TransformerEncoder(str(folder), hash, model, runtime, tokenizer, longest)

@@ -103,8 +103,8 @@ class Answer:
 class Reader(Protocol):
     """Answers questions from passages; sees strings, never a book or an index. Readers derive from it.
 
-    ``version`` tells its weights from others, where they are ours or trained by us; ``trained_on`` says what
-    they learnt from, where that is known. Readings have references only for an ``oracle``.
+    ``version`` tells its weights from others, where it has any; ``trained_on`` says what they learnt from,
+    where that is known. Readings have references only for an ``oracle``.
     """
 
     version: str | None = None

@@ -12,7 +12,7 @@ from server import serving
 from encoders.errors import ModelError
 from indexing.store import IndexStore
 from readers import open_reader
-from readers.baselines.similarity import SimilarityReader
+from readers.baselines.similarity import CosineReader, SimilarityReader
 from readers.baselines.similarity_options import SimilarityOptions, parse_options
 from readers.reading import NeedsReferences, Reading
 from service.settings import Settings
@@ -43,6 +43,17 @@ def test_an_oracle_finds_the_answer_with_room_for_its_end_marker(name: str, tiny
     assert isinstance(oracle, SimilarityReader)
     assert max(oracle.rank(reading, ["Maud", "the ferryman", "a hollow oak"])) == pytest.approx(1)
     assert oracle.rank(reading, ["the ferryman"])[0] == pytest.approx(1)
+
+
+def test_other_vectors_in_the_file_are_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    versions = []
+    for vectors in ("maud 1 0\nlamp 0 1\n", "maud 0 1\nlamp 1 0\n"):
+        path.write_text(vectors, "utf-8")
+        versions.append(CosineReader.load(str(path)).version)
+    assert None not in versions
+    assert versions[0] != versions[1]
+    assert CosineReader.load(f"{path}@span=4").version == versions[1]
 
 
 def test_of_equals_the_first_is_taken_or_any_but_always_the_same() -> None:

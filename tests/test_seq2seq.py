@@ -9,6 +9,7 @@ import shutil
 from itertools import pairwise
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -17,6 +18,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig,
 from encoders.errors import ModelError
 from readers import open_reader
 from readers.choosing import answers_to
+from readers.external.huggingface.pretrained import version_of
 from readers.external.huggingface.seq2seq import Seq2SeqReader
 from readers.reading import Reading
 
@@ -133,6 +135,34 @@ def test_a_senseless_number_of_beams_is_refused(tiny_t5: Path, beams: str) -> No
 def test_a_question_answering_model_is_sent_to_the_span_reader(tiny_bert: Path) -> None:
     with pytest.raises(ModelError, match=f"write span:{tiny_bert}"):
         Seq2SeqReader.load(str(tiny_bert))
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json", "pytorch_model.bin"])
+def test_a_folder_has_another_version_where_a_file_of_its_model_is_another(
+    tiny_t5: Path, tmp_path: Path, file: str
+) -> None:
+    copy = shutil.copytree(tiny_t5, tmp_path / "copy")
+    if file.endswith(".bin"):  # of models that were saved long ago
+        (copy / "model.safetensors").rename(copy / file)
+    else:
+        assert Seq2SeqReader.load(str(copy)).version == open_reader(f"seq2seq:{tiny_t5}").version
+    before = version_of(str(copy))
+    (copy / "README.md").write_text("It is about boats.")
+    assert version_of(str(copy)) == before
+    (copy / file).write_bytes((copy / file).read_bytes() + b" ")
+    assert version_of(str(copy)) != before
+
+
+def test_the_version_of_a_model_of_the_hub_is_its_commit(
+    tiny_t5: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    commit = "0123456789abcdef" * 2 + "01234567"
+    folder = tmp_path / "models--some-team--tiny"
+    shutil.copytree(tiny_t5, folder / "snapshots" / commit)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text(commit)
+    assert Seq2SeqReader.load("some-team/tiny").version == commit[:12]
 
 
 def broken(kind: str, good: Path, folder: Path) -> str:

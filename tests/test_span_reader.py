@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
@@ -203,6 +205,17 @@ def test_a_span_pays_for_running_on_into_another_sentence() -> None:
         window_candidates(0, _encoded(w, start, end), 5, keep=1)[0].score for w in (apart, together)
     )
     assert paid == pytest.approx(free - SENTENCE_COST)
+
+
+def test_a_model_of_ones_own_has_another_version_where_its_weights_are_others(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(tiny_bert, tmp_path / "copy")
+    before = SpanReader.load(str(copy)).version
+    assert before == SpanReader.load(str(tiny_bert)).version
+    weights = load_file(copy / "model.safetensors")
+    save_file({name: 2 * one for name, one in weights.items()}, copy / "model.safetensors", {"format": "pt"})
+    assert SpanReader.load(str(copy)).version not in (before, None)
 
 
 def test_an_answer_in_a_later_window_of_a_long_passage_is_found(tiny_bert: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from encoders.adapters import file_hash
 from encoders.errors import ModelError
 from encoders.word_vectors import Cosine, WordVectors
 from readers.baselines.similarity_options import SimilarityOptions, parse_options
@@ -39,7 +40,11 @@ class SimilarityReader(Ranker):
     is the answer: then each reading needs references, or ``NeedsReferences`` is raised.
     """
 
-    def __init__(self, name: str, similarity: Similarity, options: SimilarityOptions) -> None:
+    def __init__(
+        self, name: str, similarity: Similarity, options: SimilarityOptions, version: str | None = None
+    ) -> None:
+        """``version`` tells apart what similarity is measured by, where that was read from a file."""
+        self.version = version
         self.oracle = options.query == "answer"
         self._name = name
         self._similarity = similarity
@@ -155,4 +160,5 @@ class CosineReader(SimilarityReader):
             raise ModelError(
                 "the reader 'ir-cosine' needs word vectors: write ir-cosine:PATH, a file in GloVe's format"
             )
-        return cls("ir-cosine", Cosine(WordVectors.load(Path(options.path))), options)
+        path = Path(options.path)
+        return cls("ir-cosine", Cosine(WordVectors.load(path)), options, file_hash(path)[:12])

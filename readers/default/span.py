@@ -28,12 +28,12 @@ SENTENCE_COST = 2.0
 class SpanReader(Ranker):
     """Reads every window of every passage and answers with the span of least risk.
 
-    ``version`` tells weights apart: the first digits of their SHA-256, None for a model of the user's own.
+    ``version`` is its encoder's, which tells weights apart.
     """
 
-    def __init__(self, encoder: PassageEncoder, version: str | None = None) -> None:
+    def __init__(self, encoder: PassageEncoder) -> None:
         self._encoder = encoder
-        self.version = version
+        self.version = encoder.version
 
     @classmethod
     def load(cls, argument: str | None) -> SpanReader:
@@ -43,8 +43,7 @@ class SpanReader(Ranker):
         of a Hugging Face model. Raises ModelError where there is none or it answers no questions.
         """
         if argument in (None, LARGE) or (weights_folder("encoders.weights", argument) / WEIGHTS).is_file():
-            encoder = load_crossencoder(argument)
-            return cls(encoder, encoder.version)
+            return cls(load_crossencoder(argument))
         from readers.external.huggingface.question_answering import QuestionAnsweringEncoder
 
         return cls(QuestionAnsweringEncoder.load(argument))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from encoders.adapters import files_hash
 from encoders.errors import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
+
+_BESIDE_WEIGHTS = ("*.json", "*.txt", "*.model", "*.jinja")  # as tokenizers are saved, too
+_DIGITS = 12
 
 
 def load_config(name: str) -> PreTrainedConfig:
@@ -60,6 +64,23 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
             ", not its encoder alone or one with another head"
         )
     return model.requires_grad_(False).eval(), tokenizer
+
+
+def version_of(name: str) -> str:
+    """The first digits of what tells the model ``name``, which could be loaded, from others.
+
+    Of a folder that is a hash of its weights, tokenizer and configuration, of a hub name the commit that the
+    hub's cache has.
+    """
+    folder = Path(_place(name))
+    if folder.is_dir():
+        weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+        rest = sorted(path for kind in _BESIDE_WEIGHTS for path in folder.glob(kind))
+        return files_hash([*weights, *rest])[:_DIGITS]
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(name, "config.json")
+    return Path(config).parent.name[:_DIGITS] if isinstance(config, str) else name
 
 
 def _place(name: str) -> str:

@@ -10,7 +10,7 @@ from encoders.cross_encoder import BATCH_TOKENS, LONGEST, EncodedPassage, Encode
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
 from encoders.windows import Windower
-from readers.external.huggingface.pretrained import load_pretrained
+from readers.external.huggingface.pretrained import load_pretrained, version_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -21,7 +21,7 @@ PAD = 0  # any token: the mask hides it
 class QuestionAnsweringEncoder:
     """Start and end scores of a model for extractive question answering; it knows no relevance.
 
-    ``version`` is the model's folder or hub name: one process loads it once.
+    ``version`` tells the model from others: see ``version_of``.
     """
 
     def __init__(self, model: Any, tokenizer: Tokenizer, typed: bool, longest: int, version: str) -> None:
@@ -46,7 +46,7 @@ class QuestionAnsweringEncoder:
             int(getattr(model.config, "max_position_embeddings", LONGEST)),
         )
         typed = "token_type_ids" in tokenizer.model_input_names  # as the publisher's own tokenizer has it
-        return cls(model, tokenizer.backend_tokenizer, typed, longest, name)
+        return cls(model, tokenizer.backend_tokenizer, typed, longest, version_of(name))
 
     def encode(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[EncodedPassage]]:
         """See ``CrossEncoder.encode``; every relevance is 0, and states have width 0."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from encoders.batches import batches
 from encoders.device import pick_device, pick_dtype
 from encoders.errors import ModelError
-from readers.external.huggingface.pretrained import load_config, load_pretrained
+from readers.external.huggingface.pretrained import load_config, load_pretrained, version_of
 from readers.external.huggingface.prompts import DELIMITER, count_tokens, prompt
 from readers.reading import Answer, Ranker, Reading, merged
 
@@ -44,8 +44,10 @@ class Seq2SeqReader(Ranker):
         max_new_tokens: int = 48,
         longest: int | None = None,
         delimiter: str = DELIMITER,
+        version: str | None = None,
     ) -> None:
         """``longest`` is the limit on input tokens, by default what model and tokenizer state."""
+        self.version = version
         self._tokenizer = tokenizer
         self._device = pick_device()
         self._model = model.to(self._device, pick_dtype(self._device))
@@ -82,7 +84,8 @@ class Seq2SeqReader(Ranker):
                 f"{name!r} is a {kind}, not an encoder-decoder; {FORM} wants one "
                 "such as a whole T5 or BART (question-answering models: span:PATH_OR_NAME)"
             )
-        return cls(*load_pretrained("AutoModelForSeq2SeqLM", name), **settings)
+        loaded = load_pretrained("AutoModelForSeq2SeqLM", name)
+        return cls(*loaded, version=version_of(name), **settings)
 
     def read(self, readings: Sequence[Reading], n_best: int = 1) -> list[list[Answer]]:
         """At most ``n_best`` different answers per reading, none where there is nothing to read.
