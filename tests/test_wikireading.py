@@ -188,3 +188,4 @@ def test_table_5_is_by_property_and_says_how_many_of_each_were_asked(
     for said in ("734,187", "ours: 4", "89.78", "the paper's figures are of its test split", "smaller set"):
         assert said in printed
     assert "ours at best, by what is answered: training answers" in printed
+    assert "counts every answer in train" in printed

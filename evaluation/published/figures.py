@@ -102,7 +102,7 @@ class Table(_Record):
     ``number`` is the paper's, where ``storyqa reproduce`` can print the table. Its columns are metrics; or,
     all measured by ``metric`` and printed with ``decimals`` places, kinds of questions where ``by`` is kind,
     and their texts where it is question. Of these a column named as the metric is of all questions, and one
-    named bound of the best that a system can reach; ``asked`` is how many questions of a column the paper
+    named bound of what no such system can exceed; ``asked`` is how many questions of a column the paper
     has. ``counted_by`` names the metric that counts a column where it is not the column's own, and ``also``
     one to be measured beside a column. ``beside`` is a setting of questions made by us, on which the systems
     are measured whether or not the paper's are there. ``mean`` adds a column to kinds of questions, the mean

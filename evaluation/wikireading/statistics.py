@@ -107,8 +107,9 @@ def _are_dates(counts: Mapping[str, int]) -> bool:
 def bounds(asked: Iterable[tuple[Sequence[str], str]], known: Container[str] | None) -> dict[str, float]:
     """The best mean F1 with one value a question, by what this may be: of ``asked``, (answers, document).
 
-    ``training_answers``: one of those ``known``, as classifiers say; ``one_value``: any; ``verbatim``: one
-    that stands in the document as it is written, as extractors say.
+    ``training_answers``: one of those ``known``, all of training, of which classifiers that learn only the
+    frequent ones can reach less; ``one_value``: any; ``verbatim``: one that stands in the document as it is
+    written, as extractors say.
     """
     allowed: dict[str, Callable[[str, str], bool]] = {
         "training_answers": lambda answer, _: known is not None and answer in known,
