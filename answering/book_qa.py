@@ -191,10 +191,9 @@ class BookQA:
         answers: list[list[Answer]] = [[] for _ in found]
         hears = [guarded(on_words[i], guards[i]) for i in asked]
         to_read = [found[i] for i in asked]
-        for i, one, of_one in zip(
-            asked, *read_on(to_read, self.read(to_read, hears), self.read), strict=True
-        ):
-            found[i], answers[i] = one, of_one
+        read = read_on(to_read, self.read(to_read, hears), self.read)
+        for i, whole, of_one in zip(asked, *read, strict=True):
+            found[i], answers[i] = whole, of_one
             guard = guards[i]
             if guard is not None:  # a span is read, whatever it names
                 answers[i] = [one for one in of_one if one.span is not None or not guard.leaks(one.text)]
