@@ -49,15 +49,15 @@ class SpoilerGuard:
         case; elsewhere it is known where it has a capital: a rose in the garden is no Rose.
         """
         whole = after + said
-        begins = {first.start() for one in sentence_spans(whole) if (first := _WORD.search(whole, *one))}
+        begins = {word.start() for one in sentence_spans(whole) if (word := _WORD.search(whole, *one))}
         words = {
             (_POSSESSIVE.sub("", match[0]), match.start() in begins)
             for match in _WORD.finditer(whole)
             if match.end() > len(after)
         }
         named = {one for one in words - self._allowed if _may_name(*one)}
-        first = sorted(word for word, is_first in named if is_first)
-        inside = sorted(word for word, is_first in named if not is_first)
+        first = sorted(name for name, is_first in named if is_first)
+        inside = sorted(name for name, is_first in named if not is_first)
         if unmentioned(first, self._known) or (inside and unmentioned(inside, self._capitals)):
             return True
         self._allowed.update(named)
