@@ -182,6 +182,64 @@ def test_stanza_numbers_are_not_chapters() -> None:
     assert titles(book("THE GULL", "A Poem", *stanzas)) == []
 
 
+ROMAN = ("I", "II", "III", "IV", "V", "VI")
+ARABIC = ("1", "2", "3", "4", "5", "6")
+
+
+def stanzas(*numbers: str) -> str:
+    return book(
+        *(f"{number}\n\nThe gull flew over the weir\nAnd every sack stood still" for number in numbers)
+    )
+
+
+@pytest.mark.parametrize("numerals", [ROMAN, ARABIC])
+@pytest.mark.parametrize("chapter", [0, 3])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "I TOOK THE BARLEY",
+        "I Take the Barley",
+        "1. Barley\n\n2. Candles\n\n3. Salt\n\n4. Oil\n\n5. Rope\n\n6. Nails",
+        "1. Barley\n\n2. Candles\n\n3. Salt\n\n4. Oil",
+        *(stanzas(*numbers[:count]) for numbers in (ROMAN, ARABIC) for count in (1, 2, 4, 6)),
+    ],
+)
+def test_numbers_within_a_chapter_do_not_end_the_series_of_chapters(
+    numerals: tuple[str, ...], chapter: int, inside: str
+) -> None:
+    parts = [
+        [numeral, PROSE, *([inside] if at == chapter else []), PROSE] for at, numeral in enumerate(numerals)
+    ]
+    text = book("THE MILLER'S GULL", *(part for parts_of_one in parts for part in parts_of_one))
+    assert titles(text) == [*numerals]
+
+
+def test_numerals_with_unmarked_titles_count_from_the_one_that_looks_like_the_pronoun() -> None:
+    assert titles(book("I The Weir", PROSE, "II The Mill", PROSE, "III The Flood", PROSE)) == [
+        "I. The Weir",
+        "II. The Mill",
+        "III. The Flood",
+    ]
+
+
+def test_each_of_two_kinds_of_numerals_goes_on_its_own_series() -> None:
+    numerals = ("1", "I", "II", "III", "2", "I", "II", "3", "I", "II", "III", "IV", "4")
+    assert titles(book(*(part for numeral in numerals for part in (numeral, PROSE)))) == [*numerals]
+
+
+@pytest.mark.parametrize(
+    "title", ["I Weigh the Gull", "I GO UP THE WEIR", "The Corn-chest", "The Gull's Mill-pond"]
+)
+def test_titles_below_numerals_may_begin_with_the_pronoun_and_have_compounds(title: str) -> None:
+    text = book("PART ONE", "1", "The Weir", PROSE, "2", title, PROSE, "PART TWO", "3", "The Flood", PROSE)
+    assert titles(text) == ["PART ONE, 1. The Weir", f"PART ONE, 2. {title}", "PART TWO, 3. The Flood"]
+
+
+def test_the_first_chapter_of_a_part_is_no_title_of_the_part() -> None:
+    text = book("PART ONE", "I The Weir", PROSE, "II The Mill", PROSE, "PART TWO", "III The Flood", PROSE)
+    assert titles(text) == ["PART ONE, I. The Weir", "PART ONE, II. The Mill", "PART TWO, III. The Flood"]
+
+
 def test_a_chapter_marked_by_its_number_alone_goes_on_a_series() -> None:
     text = book("Chapter I", PROSE, "Chapter II", PROSE, "III", PROSE, "Chapter IV", PROSE)
     assert titles(text) == ["Chapter I", "Chapter II", "III", "Chapter IV"]

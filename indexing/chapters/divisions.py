@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from statistics import median
 
 from indexing.chapters.front_matter import NAMED, SLUG_LINE
 from indexing.chapters.headings import (
@@ -23,6 +21,7 @@ from indexing.chapters.headings import (
     without_footnote,
 )
 from indexing.chapters.numerals import NUMERAL, numeral
+from indexing.chapters.series import long_series
 
 _LEVELS = {
     **dict.fromkeys(("volume", "vol", "part", "book"), PART),
@@ -52,9 +51,8 @@ _BARE = re.compile(
 _BARE_KIND = "numeral"
 _NOT_A_TITLE = re.compile(r"(?:argument|scene|contents|dedicated|to (?:[^,]*, )?my)\b", re.I)
 _ENTRANCE = re.compile(r"(?:re-?)?enter\b", re.I)
+_PRONOUN = re.compile(r"_?I [^\W\d_]")  # of a chapter's title; parts may have chapters such as "I The Weir"
 _LONGEST_TITLE = 250
-_FEWEST_WORDS = 100  # in a chapter that only a numeral marks, as a rule
-_LEAST_COVERED = 0.3  # of the book, by such chapters
 
 
 def divisions(text: str) -> list[Heading]:
@@ -78,20 +76,21 @@ def divisions(text: str) -> list[Heading]:
 def bare_numerals(text: str, known: list[Heading]) -> list[Heading]:
     """Numerals that stand alone, with or without a title, where they count the book's chapters.
 
-    They go on a series among the ``known`` headings, or they are series of their own: each beginning
-    at 1, of 100 words and more as a rule, and together much of the book. Stanzas and lists are neither.
+    They go on a series among the ``known`` headings, or they are series of their own that are much of the
+    book. Stanzas and lists are neither.
     """
     candidates = []
     for match in lines_alone(text, _BARE):
         number = numeral(match["number"])
         heading = number and _with_title(text, match, CHAPTER, _BARE_KIND, number)
         candidates += [heading] if heading else []
+    candidates = in_order(candidates)  # a title below a numeral may itself begin with "I"
     chapters = [heading for heading in known if heading.level == CHAPTER and heading.number]
     if len(chapters) >= 2 or any(heading.level in (ACT, SCENE) for heading in known):
         return _missing_numbers(candidates, chapters)
     # One numbered chapter may begin a series that titled numerals go on (ADVENTURE I, then II, III).
     series = _missing_numbers([each for each in candidates if _has_title(each)], chapters)
-    return series if len(series) >= 2 else _series(text, candidates)
+    return series if len(series) >= 2 else long_series(text, candidates)
 
 
 def _missing_numbers(candidates: list[Heading], chapters: list[Heading]) -> list[Heading]:
@@ -111,22 +110,6 @@ def _missing_numbers(candidates: list[Heading], chapters: list[Heading]) -> list
             missing.append(heading)
             count += 1
     return missing
-
-
-def _series(text: str, candidates: list[Heading]) -> list[Heading]:
-    chains: list[list[Heading]] = []
-    for heading in candidates:
-        if chains and heading.number == len(chains[-1]) + 1:
-            chains[-1].append(heading)
-        elif heading.number == 1:
-            chains.append([heading])
-    accepted = []
-    for chain in chains:
-        words = [len(text[before.end : after.start].split()) for before, after in pairwise(chain)]
-        if words and median(words) >= _FEWEST_WORDS:
-            accepted += chain
-    covered = sum(after.start - before.start for before, after in pairwise(accepted))
-    return accepted if covered > _LEAST_COVERED * len(text) else []
 
 
 def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: int) -> Heading | None:
@@ -149,7 +132,7 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
                 return None
             title, end = "", match.end("label")  # a chapter whose text runs on from its number
     elif not below and not title:
-        title, end = _title_below(text, end)
+        title, end = _title_below(text, end, level)
         if level in (ACT, SCENE) and _ENTRANCE.match(title):
             title, end = "", match.end()
     label = re.sub(r"\s+", " ", match["label"])
@@ -157,7 +140,7 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
     return Heading(match.start("label"), end, level, kind, number, full[:_LONGEST_TITLE])
 
 
-def _title_below(text: str, end: int) -> tuple[str, int]:
+def _title_below(text: str, end: int, level: int) -> tuple[str, int]:
     """The title that is a paragraph of its own under a heading that ends at ``end``, and its end."""
     start = end
     while start < len(text) and text[start] == "\n":
@@ -168,7 +151,10 @@ def _title_below(text: str, end: int) -> tuple[str, int]:
     if len(lines) > 2 or start - end > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
         return "", end
     others = (_NUMBERED, _NUMBER_FIRST, _BARE, NAMED, SLUG_LINE)
-    return ("", end) if any(other.match(line) for other in others for line in lines) else (title, stop)
+    is_other = any(other.match(line) for other in others for line in lines)
+    if is_other and not (level == CHAPTER and _PRONOUN.match(title)):
+        return "", end
+    return title, stop
 
 
 def _has_title(heading: Heading) -> bool:

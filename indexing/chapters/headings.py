@@ -47,7 +47,7 @@ def is_title(line: str) -> bool:
         return False
     if line.isupper():
         return True
-    weighty = [word for word in re.findall(r"[^\W\d_]+", line) if len(word) > 3]
+    weighty = [word for word in re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", line) if len(word) > 3]
     capitals = sum(word[0].isupper() for word in weighty)
     return line[-1] not in ".,;:!-\u2014" and line[0].isupper() and 2 * capitals >= len(weighty)
 
