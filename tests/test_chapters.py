@@ -91,6 +91,17 @@ def test_a_list_of_contents_is_not_taken_for_chapters(contents: str) -> None:
     assert chapters[0].start == text.rindex("CHAPTER I\n")
 
 
+@pytest.mark.parametrize("part", ["PART {}", "Book {}", "VOL. {}", "Part {}"])
+@pytest.mark.parametrize("numbers", [("1", "2"), ("1", "2", "3"), ("I", "II"), ("ONE", "TWO")])
+def test_parts_that_only_the_list_of_contents_names_hold_no_chapters(
+    part: str, numbers: tuple[str, ...]
+) -> None:
+    chapters = "\n".join(f"  {word}  THE {word} SACKS" for word in ("FIVE", "SIX", "SEVEN", "EIGHT", "NINE"))
+    contents = book("CONTENTS", *(f"{part.format(number)}\n\n{chapters}" for number in numbers))
+    text = book("THE MILLER'S GULL", contents, "CHAPTER ONE", "THE WEIR", PROSE, "CHAPTER TWO", PROSE)
+    assert titles(text) == ["CHAPTER ONE: THE WEIR", "CHAPTER TWO"]
+
+
 def test_chapters_that_count_anew_in_every_book_are_named_with_it() -> None:
     text = book(
         *("CONTENTS", "BOOK I", "CHAPTER I", "CHAPTER II", "BOOK II", "CHAPTER I", "CHAPTER II"),

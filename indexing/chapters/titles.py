@@ -16,6 +16,7 @@ _CONTENTS = re.compile(r"^[^\S\n]*_?(?:table of )?contents_?[.:]?_?$", re.M | re
 _PROSE = re.compile(r"^(?:\S[^\n]{54,}[^\d\n]\n\S[^\n]{49,}[^\d\n]|[^\n]{300,})$", re.M)
 _NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d{1,3}|[ivxlc]+)(?:[.:)]+\s*|\s{2,})", re.I)
 _PAGE = re.compile(r"(?<![\s.])(?=\.*+\s)[\s.]++\d+$")
+_PART = re.compile(r"(?:part|book|volume|vol\.?|act)\s+\d+", re.I)  # its number is no page
 _ALONE = re.compile(r"(?:\A|(?<=\n\n))[^\S\n]*(\S[^\n]{0,99})(?=\n\n|\Z)")
 _ALONE_AND_APART = re.compile(r"(?:\A|(?<=\n\n\n))[^\S\n]*(\S[^\n]{1,79})(?=\n\n)")
 _LONGEST_LIST = 60_000  # characters
@@ -111,5 +112,6 @@ def _heading(text: str, start: int, end: int) -> Heading:
 
 def _words(line: str) -> str:
     """The words of a title without its number, its page, its case and its punctuation."""
-    line = _NUMBER.sub("", _PAGE.sub("", line.strip())).lower()
+    line = line.strip()
+    line = line.lower() if _PART.fullmatch(line) else _NUMBER.sub("", _PAGE.sub("", line)).lower()
     return " ".join(re.findall(r"[^\W_]+", re.sub("['\u2019]", "", line)))
