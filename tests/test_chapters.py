@@ -59,6 +59,30 @@ def test_headings_of_many_styles_are_chapters(headings: tuple[str, ...], expecte
     assert [chapter.title for chapter in chapters] == expected
 
 
+@pytest.mark.parametrize(
+    ("before", "heading", "expected"),
+    [
+        ("CHAPTER NINETY-NINE", "CHAPTER ONE HUNDRED", "CHAPTER ONE HUNDRED"),
+        ("CHAPTER ONE HUNDRED", "CHAPTER ONE HUNDRED AND ONE", "CHAPTER ONE HUNDRED AND ONE"),
+        (
+            "CHAPTER ONE HUNDRED",
+            "Chapter One Hundred and One\nThe Weir",
+            "Chapter One Hundred and One: The Weir",
+        ),
+        ("Chapter the Hundredth", "Chapter the Hundred and First", "Chapter the Hundred and First"),
+        ("CHAPTER NINETEEN", "CHAPTER TWENTY\n\nONE SACK OF BARLEY", "CHAPTER TWENTY: ONE SACK OF BARLEY"),
+        ("Chapter Nineteen", "Chapter Twenty\nOne Hundred Gulls", "Chapter Twenty: One Hundred Gulls"),
+        ("Chapter One: The Weir", "Chapter Two: One Hundred Gulls", "Chapter Two: One Hundred Gulls"),
+        ("CHAPTER NINETEEN", "CHAPTER TWENTY--ONE HUNDRED GULLS", "CHAPTER TWENTY: ONE HUNDRED GULLS"),
+        ("Chapter Nineteen", "Chapter Twenty - Two Gulls", "Chapter Twenty: Two Gulls"),
+    ],
+)
+def test_numbers_in_words_are_read_whole_and_end_with_their_line(
+    before: str, heading: str, expected: str
+) -> None:
+    assert titles(book(before, PROSE, heading, PROSE))[1] == expected
+
+
 def test_chapters_begin_with_their_heading_and_end_with_their_text() -> None:
     text = book("A title page", "CHAPTER I", "It rained.", "CHAPTER II", "It stopped.")
     assert [text[chapter.start : chapter.end] for chapter in find_chapters(text)] == [
@@ -316,6 +340,19 @@ def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
         ("Twenty first", 21),
         ("twelfth", 12),
         ("sixtieth", 60),
+        ("one hundred", 100),
+        ("Hundredth", 100),
+        ("A HUNDRED AND ONE", 101),
+        ("One Hundred and First", 101),
+        ("one hundred twelve", 112),
+        ("one-hundred-and-thirtieth", 130),
+        ("hundred and second", 102),
+        ("ONE HUNDRED AND NINETY-NINE", 199),
+        ("one hundred and", None),
+        ("hundred hundred", None),
+        ("twenty hundred", None),
+        ("a one", None),
+        ("twenty eleven", None),
         ("IIIII", None),
         ("VX", None),
         ("ten two", None),

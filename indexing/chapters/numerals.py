@@ -1,4 +1,4 @@
-"""The numbers that headings carry: 12, XII, twelve, the twelfth."""
+"""The numbers that headings carry: 12, XII, twelve, the twelfth, one hundred and two."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _UNITS = (
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _WORDS = {word: value for value, pair in enumerate(_UNITS, 1) for word in pair}
 _WORDS |= {word: 20 + 10 * at for at, ten in enumerate(_TENS) for word in (ten, f"{ten[:-1]}ieth")}
+_WORDS |= {"hundred": 100, "hundredth": 100}
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_PARTS = (
     (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
@@ -23,23 +24,32 @@ _ROMAN_FORM = re.compile(r"(?=[IVXLC])C{0,3}(XC|XL|L?X{0,4})(IX|IV|V?I{0,4})", r
 
 # Longest first, so that "sixteen" is not read as "six".
 _ANY = "|".join(sorted(_WORDS, key=len, reverse=True))
-_SPELT = rf"(?i:(?:(?:{'|'.join(_TENS)})[-\s]+)?(?:{_ANY}))"
-NUMERAL = rf"(?:\d{{1,3}}|[IVXLCivxlc]+|{_SPELT})(?!['\u2019]|[^\W_])"
+_JOIN = r"(?:-|[ \t\xa0]+)"  # no dash and no end of a line: behind them a title may begin with a number
+_SPELT = (
+    rf"(?:(?:a|one){_JOIN}(?=hundred))?(hundred{_JOIN}(?:and{_JOIN})?)?"
+    rf"(?:({'|'.join(_TENS)}){_JOIN})?({_ANY})"
+)
+_SPELT_FORM = re.compile(_SPELT, re.I)
+# Without groups, to be a piece of other patterns.
+NUMERAL = r"(?:\d{1,3}|[IVXLCivxlc]+|(?i:" + re.sub(r"\((?!\?)", "(?:", _SPELT) + r"))(?!['\u2019]|[^\W_])"
 
 
 def numeral(text: str) -> int | None:
-    """The value of an arabic or roman numeral or of a number in words below 100; None for anything else."""
+    """The value of an arabic or roman numeral or of a number in words below 200; None for anything else."""
     if text.isdecimal():
         return int(text)
     if _ROMAN_FORM.fullmatch(text):
         values = [_ROMAN[letter] for letter in text.upper()]
         pairs = zip(values, [*values[1:], 0], strict=True)
         return sum(-value if value < after else value for value, after in pairs)
-    parts = re.split(r"[-\s]+", text.lower())
-    values = [_WORDS.get(part, 0) for part in parts]
-    if not all(values) or len(parts) > 2 or (len(parts) == 2 and (values[0] < 20 or values[1] > 9)):
+    match = _SPELT_FORM.fullmatch(text)
+    if match is None:
         return None
-    return sum(values)
+    hundred, ten, last = match.groups()
+    value = _WORDS[last.lower()]
+    if value >= (10 if ten else 100 if hundred else 101):
+        return None
+    return (100 if hundred else 0) + (_WORDS[ten.lower()] if ten else 0) + value
 
 
 def roman(number: int) -> str:
