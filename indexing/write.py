@@ -59,7 +59,7 @@ def write_build(
         "text": pack(book.text),
         "passages": np.array([(p.start, p.end) for p in passages], dtype="<i8"),
         "windows": begins,
-        **sparse_arrays(_in_context(book, passages, settings.context_words)),
+        **sparse_arrays(in_context(book, passages, settings.context_words)),
     }
     for name, array in arrays.items():
         content = io.BytesIO()
@@ -117,12 +117,13 @@ def _searched_passages(book: Book, settings: BuildSettings) -> list[Passage]:
     return passages
 
 
-def _in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str]:
+def in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str]:
     """The text in which the words of each passage are searched: its own, behind what leads to it.
 
     That are the title of the chapter in which it begins and the ``words`` words before it, as far as
     they are in the same chapter: whom "she" means there, a question names. Nothing of what follows it, which
-    a reader who has come so far has not read.
+    a reader who has come so far has not read. The passage's own words count twice, so that what it says
+    itself is found in it and not in the next one.
     """
     starts = sorted({0, *(one.end for one in book.left_out), *(one.start for one in book.chapters)})
     chapters = [one.start for one in book.chapters]
@@ -132,7 +133,8 @@ def _in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str
         at = bisect_right(chapters, passage.start) - 1
         title = book.chapters[at].title if at >= 0 else ""
         lead = last_words(book.text[begin : passage.start], words)
-        texts.append("\n".join((title, lead, book.text[passage.start : passage.end])))
+        own = book.text[passage.start : passage.end]
+        texts.append("\n".join((title, lead, own, own)))
     return texts
 
 

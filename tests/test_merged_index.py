@@ -20,9 +20,11 @@ from answering.opened_scope import FEWEST_MERGED
 from encoders.backbone import MINILM
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch, Overtaken, UnknownBook
+from indexing.index import BookIndex
 from indexing.merged_index import MergedIndex
 from indexing.merging import merge_store
 from indexing.store import IndexStore
+from indexing.write import in_context
 from retrieval import open_together
 from retrieval.hits import BookHit, Hit, Readable
 from retrieval.hybrid import DenseRetriever
@@ -50,6 +52,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> IndexStore:
     store = stock(tmp_path_factory.mktemp("merged"), copies=3)
     merge_store(store)
     return store
+
+
+def searched(index: BookIndex) -> list[str]:
+    """The texts in which the words of a book's passages are searched."""
+    return in_context(shelf.story(index.id), index.passages, index.manifest.settings.context_words)
 
 
 def merged(store: IndexStore) -> MergedIndex:
@@ -95,7 +102,7 @@ def test_books_together_are_searched_by_bm25s_plus_idf_and_z_scores_over_them_al
     store: IndexStore, name: str, weight: float
 ) -> None:
     indexes = [store.open(id) for id in shelf.STORIES]
-    found = [[words(one.text(p.start, p.end)) for p in one.passages] for one in indexes]
+    found = [[words(text) for text in searched(one)] for one in indexes]
     number = sum(map(len, found))
     for question in QUESTIONS[:4]:
         by_words = []
@@ -358,7 +365,7 @@ def test_without_a_merged_index_answers_are_the_same(tmp_path: Path) -> None:
 def test_weights_without_idf_are_bm25s_term_frequencies(store: IndexStore) -> None:
     index = store.open("lantern")
     [(numbers, weights)] = index.sparse.saturated("tobias").values()
-    texts = [index.text(one.start, one.end) for one in index.passages]
+    texts = searched(index)
     lengths = np.array([len(words(text)) for text in texts])
     for number, weight in zip(numbers.tolist(), weights.tolist(), strict=True):
         f = words(texts[number]).count("tobias")
