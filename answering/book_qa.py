@@ -218,8 +218,8 @@ class BookQA:
             return ask
         scope = self._scope(ask)
         ask = put_plainly(ask, scope)
-        text = scope.read_so_far() if isinstance(scope, OneBook) else ""
-        read = scope.read_so_far() if scope.is_limited else None
+        text = scope.readable.read_so_far() if isinstance(scope, OneBook) else ""
+        read = scope.known_so_far() if scope.is_limited else None
         if spec_of(ask.reader).language_model:
             rewrite = cast(LanguageModel, self._reader(ask.reader)).rewrite
         else:

@@ -57,8 +57,8 @@ class Scope(Protocol):
         """Whether there is a part of its books that may not be read."""
         ...
 
-    def read_so_far(self) -> str:
-        """The text of its books, as far as it may be read; of many the first ``MOST_READ``."""
+    def known_so_far(self) -> str:
+        """The covers of its books and their text up to the limits; of many the first ``MOST_READ``."""
         ...
 
     def retriever(self, name: str) -> Retriever:
@@ -91,9 +91,9 @@ class OneBook:
         """See ``Scope.is_limited``."""
         return self.readable.is_limited
 
-    def read_so_far(self) -> str:
-        """See ``Scope.read_so_far``."""
-        return self.readable.read_so_far()
+    def known_so_far(self) -> str:
+        """See ``Scope.known_so_far``."""
+        return f"{self.readable.cover}\n{self.readable.read_so_far()}"
 
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""
@@ -145,12 +145,11 @@ class SeveralBooks:
                 return True
         return False
 
-    def read_so_far(self) -> str:
-        """See ``Scope.read_so_far``."""
+    def known_so_far(self) -> str:
+        """See ``Scope.known_so_far``."""
         opened = [self._open(id).index for id in itertools.islice(self._builds, MOST_READ)]
-        return "\n".join(
-            Readable(index, self._ask.before_of(index.id, index.characters)).read_so_far() for index in opened
-        )
+        books = [Readable(index, self._ask.before_of(index.id, index.characters)) for index in opened]
+        return "\n".join(f"{book.cover}\n{book.read_so_far()}" for book in books)
 
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from answering.finding import Found
+from answering.readable_chapters import innermost_chapter
 from indexing.book import Passage
 from readers import spec_of
 from readers.reading import Answer, Span
@@ -16,6 +17,7 @@ from text.sentences import sentence_spans
 LONGEST_REST = 60  # words of the sentence that are read beside the passage, on either side
 _REACH = 1000  # characters in which they are looked for
 _WORD = re.compile(r"\S+")
+_CUT_WORD = re.compile(r"\S+\Z")
 _WORD_CHARACTER = re.compile(r"\w")
 
 Read = Callable[[Sequence[Found]], list[list[Answer]]]
@@ -72,7 +74,14 @@ def _whole_sentences(hit: BookHit) -> tuple[int, int]:
     """Where the passage starts and ends with the rest of the sentences that it cuts, in characters."""
     passage, book = hit.passage, hit.book
     first, last = max(0, passage.start - _REACH), min(book.end, passage.end + _REACH)
+    chapter = innermost_chapter(book.index.chapters, passage.start)
+    if chapter is not None:  # the question may be about it alone
+        first = max(first, chapter.start)
+        last = max(passage.end, min(last, chapter.end))
     text = book.index.text(first, last)
+    behind = book.index.text(last, last + 1)
+    if behind and not behind.isspace():  # a limit may lie within a word, which is not read in part
+        text = _CUT_WORD.sub("", text)
     start, end = passage.start, passage.end
     for span_start, span_end in sentence_spans(text):
         if first + span_start < passage.start < first + span_end:

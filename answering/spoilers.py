@@ -17,6 +17,8 @@ LEAKED = "the answer named what has not come up in what has been read, and is ke
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _POSSESSIVE = re.compile(r"['’](?:s|t|re|ve|ll|d|m)?$", re.IGNORECASE)
+# A line, an item of a list or a quotation.
+_BEGINS = re.compile(r"(?:^|[\"\u201c\u2018])[^\w\n]*(?:\d+[.)][^\w\n]*)?(?=[^\W\d_])", re.M)
 _CONTEXT = 400  # characters of what was said before, which tell whether a sentence begins
 # Words with which a sentence begins that name nobody, beside those with which questions do.
 _OPENERS = (
@@ -45,11 +47,13 @@ class SpoilerGuard:
     def leaks(self, said: str, after: str = "") -> bool:
         """Whether ``said``, which follows ``after``, names what may not be told.
 
-        A word that begins a sentence may have its capital for that alone, so there it may be known in any
-        case; elsewhere it is known where it has a capital: a rose in the garden is no Rose.
+        A word that begins a sentence, a line or a quotation may have its capital for that alone, so there it
+        may be known in any case; elsewhere it is known where it has a capital: a rose in the garden is no
+        Rose.
         """
         whole = after + said
         begins = {word.start() for one in sentence_spans(whole) if (word := _WORD.search(whole, *one))}
+        begins |= {match.end() for match in _BEGINS.finditer(whole)}
         words = {
             (_POSSESSIVE.sub("", match[0]), match.start() in begins)
             for match in _WORD.finditer(whole)
@@ -101,10 +105,9 @@ def guard_of(found: Found) -> SpoilerGuard | None:
     ask = found.ask
     if not spec_of(ask.reader).writes_freely or not found.scope.is_limited:
         return None
-    known = [ask.question, *ask.candidates]
-    for book in found.books.values():
-        known += [book.index.title, book.index.manifest.author or ""]
-    return SpoilerGuard("\n".join(known), "\n".join(book.read_so_far() for book in found.books.values()))
+    books = found.books.values()
+    known = [ask.question, *ask.candidates, *(book.cover for book in books)]
+    return SpoilerGuard("\n".join(known), "\n".join(book.read_so_far() for book in books))
 
 
 def guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:

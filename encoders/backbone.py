@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.errors import ModelError
+from text.user_folders import folder_named
 
 if TYPE_CHECKING:
     import torch
@@ -122,11 +123,14 @@ LANGUAGE_MODELS: Mapping[str, Backbone] = {SMOLLM2.name: SMOLLM2}
 
 
 def models_folder() -> Path:
-    """Where fetched backbones are kept: ``STORYQA_MODELS``, by default among the user's own data."""
+    """Where fetched backbones are kept: ``STORYQA_MODELS``, by default among the user's own data.
+
+    Raises StoryQAError for a home that is none.
+    """
     from platformdirs import user_data_path
 
     named = os.environ.get("STORYQA_MODELS")
-    return Path(named).expanduser() if named else user_data_path("storyqa") / "models"
+    return folder_named(named) if named else user_data_path("storyqa") / "models"
 
 
 def find_backbone(sha256: object, known: Mapping[str, Backbone] = BACKBONES) -> Backbone | None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
-from indexing.errors import DiskFull, IndexMismatch, NotWritable, StoreUnreachable, UnknownBook, is_full
+from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook, is_full
 from indexing.manifest import WINDOW_STEP, WINDOW_WORDS, BuildSettings, Manifest, content_key
 from indexing.store_protocol import Store
 from indexing.write import write_build
@@ -118,7 +118,7 @@ def failed(task: BookTask, id: str | None, error: BaseException) -> Outcome:
     else:
         log.error("indexing %s failed", task.name, exc_info=error)
         message = f"{type(error).__name__}: {error}"
-    transient = is_full(error) or isinstance(error, (DiskFull, NotWritable, StoreUnreachable))
+    transient = is_full(error) or isinstance(error, (DiskFull, StoreUnreachable))
     return Outcome(task.name, id or task.id, "failed", message=message, transient=transient)
 
 

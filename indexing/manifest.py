@@ -27,6 +27,7 @@ _LARGEST = 2**26  # bytes; a thousand chapters take a hundredth of it
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 WINDOW_WORDS = 80
 WINDOW_STEP = 60
+OWN_TIMES = 2  # that a passage's own words count, beside those that lead to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def content_key(book: Book, settings: BuildSettings, encoder_hash: str) -> str:
         "settings": asdict(settings),
         "encoder": encoder_hash,
         "windows": [WINDOW_WORDS, WINDOW_STEP],
-        "context": settings.context_words,
+        "context": [settings.context_words, OWN_TIMES],
     }
     # What older builds did not know is left out where there is none: their keys are as they were.
     if book.author is not None:

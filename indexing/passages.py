@@ -37,6 +37,5 @@ def split(text: str, words: int = 200, overlap: int = 0) -> list[Passage]:
 
 def last_words(text: str, words: int) -> str:
     """The last ``words`` words of ``text``, as ``split`` counts them; all where there are no more."""
-    text = text[max(0, len(text) - words * (LONGEST_WORD + 1)) :]
     spans = [match.span() for match in _WORD.finditer(text)][-words:] if words else []
     return text[spans[0][0] :] if spans else ""

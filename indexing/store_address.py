@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from text.errors import StoryQAError
+from text.user_folders import folder_named
 
 StoreAddress = Path | str  # a folder, or an object store's address such as s3://bucket/prefix
 SCHEMES = ("s3", "gs", "az")
@@ -18,7 +19,7 @@ class BadAddress(StoryQAError):
 def checked_address(given: StoreAddress) -> StoreAddress:
     """What ``given`` stands for: a Path of a folder, ``file://`` too, or the address of an object store.
 
-    Raises BadAddress.
+    Raises BadAddress, and StoryQAError for another user's home that is none.
     """
     if isinstance(given, Path):
         return given
@@ -41,17 +42,3 @@ def checked_address(given: StoreAddress) -> StoreAddress:
     ):
         raise BadAddress(f"{given!r} is no address of a store; {wanted}")
     return given.rstrip("/")
-
-
-def folder_named(given: str) -> Path:
-    """The folder that an environment or a command line means, where ``~`` is the user's home.
-
-    Raises BadAddress.
-    """
-    try:
-        # As a string it begins so; the Path of ``./~`` would as well.
-        return Path(given).expanduser() if given.startswith("~") else Path(given)
-    except RuntimeError:
-        raise BadAddress(
-            f"{given!r} begins with no user's home; wanted a folder, which may begin with ~/"
-        ) from None

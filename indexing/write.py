@@ -17,6 +17,7 @@ from indexing.book import Book, Passage
 from indexing.errors import SourceError
 from indexing.manifest import (
     COVER,
+    OWN_TIMES,
     WINDOW_STEP,
     WINDOW_WORDS,
     BuildSettings,
@@ -27,7 +28,7 @@ from indexing.manifest import (
     text_sha256,
     write_manifest,
 )
-from indexing.passages import last_words, split
+from indexing.passages import LONGEST_WORD, last_words, split
 from indexing.sparse import sparse_arrays
 from indexing.vectors import faiss_module, flat_index, windows
 from text.codepoints import pack
@@ -120,10 +121,10 @@ def _searched_passages(book: Book, settings: BuildSettings) -> list[Passage]:
 def in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str]:
     """The text in which the words of each passage are searched: its own, behind what leads to it.
 
-    That are the title of the chapter in which it begins and the ``words`` words before it, as far as
+    These are the title of the chapter in which it begins and the ``words`` words before it, as far as
     they are in the same chapter: whom "she" means there, a question names. Nothing of what follows it, which
-    a reader who has come so far has not read. The passage's own words count twice, so that what it says
-    itself is found in it and not in the next one.
+    a reader who has come so far has not read. The passage's own words count ``OWN_TIMES``, so that what it
+    says itself is found in it and not in the next one.
     """
     starts = sorted({0, *(one.end for one in book.left_out), *(one.start for one in book.chapters)})
     chapters = [one.start for one in book.chapters]
@@ -131,10 +132,12 @@ def in_context(book: Book, passages: Sequence[Passage], words: int) -> list[str]
     for passage in passages:
         begin = starts[bisect_right(starts, passage.start) - 1]
         at = bisect_right(chapters, passage.start) - 1
-        title = book.chapters[at].title if at >= 0 else ""
-        lead = last_words(book.text[begin : passage.start], words)
+        title = book.chapters[at].title if words and at >= 0 else ""
+        # No further back than so many words can reach: a text may be one long chapter.
+        first = max(begin, passage.start - words * (LONGEST_WORD + 1))
+        lead = last_words(book.text[first : passage.start], words)
         own = book.text[passage.start : passage.end]
-        texts.append("\n".join((title, lead, own, own)))
+        texts.append("\n".join((title, lead, *[own] * OWN_TIMES)))
     return texts
 
 

@@ -179,7 +179,7 @@ class EvidenceOut(BaseModel):
     title: str = Field("", description="That book's title.")
     start: int
     end: int
-    passage: int = Field(description="The number of the passage it was read in.")
+    passage: int = Field(description="The number of the passage it was read in; it may end in the next.")
     chapter: str | None = Field(description="Null where no chapter is marked.")
     page: str | None = Field(None, description="Its printed number; null where the file had no pages.")
     percent: float = Field(description="How far into the book it is, 0 to 100.")

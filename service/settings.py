@@ -15,12 +15,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answering.ask import ANSWERABLE, SURE
 from answering.configuration import STORE_CACHE_BYTES, Configuration
 from encoders.runtime import asked_runtime
-from indexing.store_address import BadAddress, StoreAddress, checked_address, folder_named
+from indexing.store_address import StoreAddress, checked_address
 from readers import DEFAULT_EXTRACTOR, DEFAULT_READER, public_readers, spec_of
 from readers.external.discovery import USUAL_ADDRESSES, is_local
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, public_retrievers
 from text.errors import StoryQAError
 from text.registry import UnknownName, check_name
+from text.user_folders import folder_named
 
 if TYPE_CHECKING:
     from indexing.store_protocol import Store
@@ -147,7 +148,7 @@ class Settings(BaseSettings):
     def _address(cls, value: Any) -> Any:
         try:
             return checked_address(value) if isinstance(value, str) else value
-        except BadAddress as error:
+        except StoryQAError as error:
             raise ValueError(str(error)) from None
 
     @field_validator("cache", "state", mode="before")
@@ -155,7 +156,7 @@ class Settings(BaseSettings):
     def _folder(cls, value: Any) -> Any:
         try:
             return folder_named(value) if isinstance(value, str) else value
-        except BadAddress as error:
+        except StoryQAError as error:
             raise ValueError(str(error)) from None
 
     @field_validator("readers", "retrievers", "cors_origins", mode="before")
@@ -253,7 +254,7 @@ class Settings(BaseSettings):
 def load_settings(store: StoreAddress | None = None) -> Settings:
     """The settings of this process, with ``store`` before the environment's.
 
-    Raises ``BadSetting``, ``BadAddress`` where ``store`` is none, and ModelError for an unknown runtime.
+    Raises ``BadSetting``, ``StoryQAError`` where ``store`` is none, and ModelError for an unknown runtime.
     """
     asked_runtime()  # now, and not where the first question loads a model
     try:

@@ -282,6 +282,7 @@ def test_pages_of_other_sites_can_change_nothing_and_read_nothing_unless_named(
         assert preflight.headers["access-control-allow-origin"] == site["Origin"]
         for path, method, sent in (
             ("/shelves/sea", "PUT", "authorization, content-type"),
+            ("/books", "HEAD", "authorization"),
             ("/mcp", "POST", "mcp-protocol-version, mcp-session-id"),
             ("/v1/chat/completions", "POST", "authorization, x-stainless-lang"),
         ):

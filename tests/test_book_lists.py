@@ -20,7 +20,7 @@ from novels import novel
 from indexing.book import Book
 from indexing.build import BookTask, BuildSettings, failed
 from indexing.build_many import build_one
-from indexing.errors import SourceError, StoreUnreachable
+from indexing.errors import NotWritable, SourceError, StoreUnreachable
 from indexing.sources.book_list import Row, Shard, read_rows
 from indexing.store import IndexStore
 from service.cli import run
@@ -194,7 +194,8 @@ def test_options_that_contradict_each_other_are_refused(
 def test_a_store_that_does_not_answer_is_no_bad_book() -> None:
     task = BookTask("tale", lambda: novel("tale"))
     assert failed(task, None, StoreUnreachable("no answer")).transient
-    assert not failed(task, None, SourceError("no book")).transient
+    for of_the_book in (SourceError("no book"), NotWritable("its folder is a file")):
+        assert not failed(task, None, of_the_book).transient
 
 
 @pytest.mark.processes

@@ -263,11 +263,16 @@ def test_each_of_two_kinds_of_numerals_goes_on_its_own_series() -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["I Weigh the Gull", "I GO UP THE WEIR", "The Corn-chest", "The Gull's Mill-pond"]
+    "title", ["I Weigh the Gull", "I GO UP THE WEIR", "The Salt-water gull", "Long-lost brothers"]
 )
 def test_titles_below_numerals_may_begin_with_the_pronoun_and_have_compounds(title: str) -> None:
     text = book("PART ONE", "1", "The Weir", PROSE, "2", title, PROSE, "PART TWO", "3", "The Flood", PROSE)
     assert titles(text) == ["PART ONE, 1. The Weir", f"PART ONE, 2. {title}", "PART TWO, 3. The Flood"]
+
+
+def test_the_first_section_of_a_chapter_is_no_title_of_the_chapter() -> None:
+    sections = ("I The Weir", PROSE, "II The Mill", PROSE)
+    assert titles(book("CHAPTER ONE", *sections, "CHAPTER TWO", *sections)) == ["CHAPTER ONE", "CHAPTER TWO"]
 
 
 def test_the_first_chapter_of_a_part_is_no_title_of_the_part() -> None:

@@ -311,13 +311,17 @@ ROSE = "Old Hale rose and hoped that Odo would go with good grace, frank as he w
         ("Good! Grace is all that he hoped for.", False),
         ("It was Old Hale and Odo, Mr. Hale said.", False),
         ("It was Hale's, or Captain Odo's.", False),
+        ("Old Hale did this:\n- Rose early\n- Hoped, and rose again", False),
+        ("Odo:\n1) Hoped for it\n2) Rose", False),
+        ("Hale said: “Grace is all.”", False),
+        ("Hale said: “All is for Grace.”", True),
     ],
 )
 def test_a_word_that_is_read_without_a_capital_is_no_name_within_a_sentence(said: str, leaks: bool) -> None:
     heard: list[str] = []
     assert SpoilerGuard("Who stole it?", ROSE).leaks(said) is leaks
     hear = SpoilerGuard("Who stole it?", ROSE).guarded(heard.append)
-    for word in said.split():
+    for word in re.split(r"(?<=\s)", said):
         hear(f"{word} ")
     assert ("".join(heard).split() != said.split()) is leaks
 

@@ -8,7 +8,7 @@ import pytest
 
 from answering.book_qa import Ask, BookQA, CitedAnswer
 from answering.reading_on import LONGEST_REST
-from indexing.book import Book
+from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
 
@@ -18,10 +18,17 @@ BURIED = "The cooper buried the copper kettle of the widow Tamsin under the thir
 FILLER = "Rain fell on the roofs and nobody went out."
 
 
-def answer(store: IndexStore, encoder: Path, text: str, before: int | None = None) -> CitedAnswer:
+def answer(
+    store: IndexStore,
+    encoder: Path,
+    text: str,
+    before: int | None = None,
+    asked: str = ASKED,
+    chapters: tuple[Chapter, ...] = (),
+) -> CitedAnswer:
     settings = BuildSettings(words=SIZE, encoder=str(encoder))
-    build_book(Book("kettle", "The Kettle", text, "kettle.txt"), settings, store)
-    return BookQA(store).answer(Ask("kettle", ASKED, k=9, retriever="bm25", reader="overlap", before=before))
+    build_book(Book("kettle", "The Kettle", text, "kettle.txt", chapters), settings, store)
+    return BookQA(store).answer(Ask("kettle", asked, k=9, retriever="bm25", reader="overlap", before=before))
 
 
 def told_from_word(number: int) -> str:
@@ -46,10 +53,31 @@ def test_the_answer_is_the_whole_sentence_wherever_passages_end(
 
 def test_nothing_is_read_that_may_not_be_read_yet(tiny_bert: Path, tmp_path: Path) -> None:
     text = told_from_word(SIZE - 10)
-    ends = text.index("third")
-    cited = answer(IndexStore(tmp_path), tiny_bert, text, ends)
-    assert cited.text == text[text.index(BURIED) : ends].rstrip()
-    assert max(one.end for one in cited.passages) <= ends
+    third = text.index("third")
+    for limit in (third, third + 3):  # a word is not read in part
+        cited = answer(IndexStore(tmp_path), tiny_bert, text, limit)
+        assert cited.text == text[text.index(BURIED) : third].rstrip()
+        assert max(one.end for one in cited.passages) <= limit
+
+
+def test_of_a_part_of_the_book_nothing_behind_it_is_read(tiny_bert: Path, tmp_path: Path) -> None:
+    heading = "CHAPTER III"
+    text = f"CHAPTER I\n{FILLER}\n\nCHAPTER II\n{BURIED[:-1]}, and then\n{heading}\nthe duke dug it up."
+    starts = [text.index("CHAPTER I\n"), text.index("CHAPTER II\n"), text.index(heading), len(text)]
+    chapters = tuple(
+        Chapter(f"CHAPTER {number}", start, end)
+        for number, start, end in zip(("I", "II", "III"), starts, starts[1:], strict=False)
+    )
+    cited = answer(
+        IndexStore(tmp_path),
+        tiny_bert,
+        text,
+        asked=f"In chapter 2, {ASKED[0].lower()}{ASKED[1:]}",
+        chapters=chapters,
+    )
+    assert cited.evidence is not None
+    assert starts[1] <= cited.evidence.start < cited.evidence.end <= starts[2]
+    assert cited.text.endswith("and then")
 
 
 def test_of_a_sentence_without_end_so_many_words_are_read_on(tiny_bert: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,11 @@ def test_a_passage_is_found_by_its_chapter_and_by_the_words_before_it_there(
     for number, word in enumerate(WORDS):
         found = np.flatnonzero(index.sparse.tfidf(word)).tolist()
         assert found == [one for one, words in enumerate(searched) if number in words], word
+        # What one passage says itself is found in it before the next, if that is no shorter.
+        scores = index.sparse.bm25(word)
+        for i, (passage, after) in enumerate(pairwise(numbers)):
+            if number in passage and number not in after and len(after) >= len(passage):
+                assert scores[i] > scores[i + 1], word
     for title, start, end in zip(TITLES, STARTS, [*STARTS[1:], len(WORDS)], strict=True):
         found = np.flatnonzero(index.sparse.bm25(title.split()[-1])).tolist()
         begun = [one for one, passage in enumerate(numbers) if start <= passage[0] < end]

@@ -79,6 +79,9 @@ def test_folders_of_settings_may_begin_with_the_users_home(
     for arguments in (["books"], ["books", "--store", "~no-such-user/store"]):
         assert cli.run(arguments) == 2
         assert "begins with no user's home" in capsys.readouterr().err
+    monkeypatch.setenv("STORYQA_MODELS", "~no-such-user/models")
+    assert cli.run(["models", "list"]) == 2
+    assert "begins with no user's home" in capsys.readouterr().err
 
 
 def test_a_bucket_without_the_extra_says_how_to_install_it(

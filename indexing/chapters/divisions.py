@@ -51,7 +51,7 @@ _BARE = re.compile(
 _BARE_KIND = "numeral"
 _NOT_A_TITLE = re.compile(r"(?:argument|scene|contents|dedicated|to (?:[^,]*, )?my)\b", re.I)
 _ENTRANCE = re.compile(r"(?:re-?)?enter\b", re.I)
-_PRONOUN = re.compile(r"_?I [^\W\d_]")  # of a chapter's title; parts may have chapters such as "I The Weir"
+_PRONOUN = re.compile(r"_?I [^\W\d_]")
 _LONGEST_TITLE = 250
 
 
@@ -132,7 +132,7 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
                 return None
             title, end = "", match.end("label")  # a chapter whose text runs on from its number
     elif not below and not title:
-        title, end = _title_below(text, end, level)
+        title, end = _title_below(text, end, kind == _BARE_KIND)
         if level in (ACT, SCENE) and _ENTRANCE.match(title):
             title, end = "", match.end()
     label = re.sub(r"\s+", " ", match["label"])
@@ -140,7 +140,7 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
     return Heading(match.start("label"), end, level, kind, number, full[:_LONGEST_TITLE])
 
 
-def _title_below(text: str, end: int, level: int) -> tuple[str, int]:
+def _title_below(text: str, end: int, bare: bool) -> tuple[str, int]:
     """The title that is a paragraph of its own under a heading that ends at ``end``, and its end."""
     start = end
     while start < len(text) and text[start] == "\n":
@@ -151,10 +151,9 @@ def _title_below(text: str, end: int, level: int) -> tuple[str, int]:
     if len(lines) > 2 or start - end > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
         return "", end
     others = (_NUMBERED, _NUMBER_FIRST, _BARE, NAMED, SLUG_LINE)
-    is_other = any(other.match(line) for other in others for line in lines)
-    if is_other and not (level == CHAPTER and _PRONOUN.match(title)):
-        return "", end
-    return title, stop
+    # A title may begin with the pronoun below a numeral; "I The Weir" below CHAPTER ONE is its section.
+    lines = lines[1:] if bare and _PRONOUN.match(lines[0]) else lines
+    return ("", end) if any(other.match(line) for other in others for line in lines) else (title, stop)
 
 
 def _has_title(heading: Heading) -> bool:

@@ -63,7 +63,7 @@ def install(app: FastAPI, settings: Settings) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
             allow_headers=["*"],  # the clients of MCP, and OpenAI's, send some of their own
             expose_headers=["Location", "Retry-After", "X-Request-ID"],
         )

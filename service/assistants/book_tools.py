@@ -202,8 +202,11 @@ class BookTools:
     async def chapters(self, asked: BookRequest) -> ChapterList:
         """Those whose headings lie before the limit."""
         index, limit = await self._service.overviews.opened(asked.book_id, asked.before, "before")
-        chapters = [ChapterOut.of(one, index, limit) for one in chapters_until(index, limit)]
-        return ChapterList(chapters=chapters)
+
+        def listed() -> list[ChapterOut]:
+            return [ChapterOut.of(one, index, limit) for one in chapters_until(index, limit)]
+
+        return ChapterList(chapters=await run_in_threadpool(listed))
 
     async def search(self, asked: SearchRequest) -> SearchResponse:
         """As ``POST /search``."""

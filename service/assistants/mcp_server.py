@@ -30,7 +30,8 @@ _INSTRUCTIONS = (
     "points of the book's text, half-open. Where the person has not finished a book, pass how far they are "
     "as `before`, an offset or a share such as 40%, to every tool: nothing behind it is told. `search` and "
     "`ask` take several books as well, with a limit for each. A passage of a "
-    "result is the resource storyqa://books/BOOK_ID/passages/NUMBER."
+    "result is the resource storyqa://books/BOOK_ID/passages/NUMBER, without what `ask` may have read on of "
+    "a sentence; `read` with `start` and `end` gives exactly what is cited."
 )
 _INVALID_PARAMS = -32602  # JSON-RPC's
 _MOST_SAID = 5  # of the things wrong with a call

@@ -115,8 +115,9 @@ async function present(ids) {
     const all = new Map((await api.everyBook()).map((book) => [book.id, book]));
     return ids.filter((id) => all.has(id)).map((id) => all.get(id));
   }
+  // One whose files are damaged (500) keeps nobody from the others.
   const gone = (error) => {
-    if (error.status === 404 || error.status === 422) return null;
+    if ([404, 422, 500].includes(error.status)) return null;
     throw error;
   };
   return (await Promise.all(ids.map((id) => api.book(id).catch(gone)))).filter((book) => book !== null);
