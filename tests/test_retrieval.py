@@ -93,12 +93,11 @@ def test_fewer_hits_are_the_first_of_more(index: BookIndex, name: str) -> None:
 
 @every_retriever
 def test_ties_go_to_the_earlier_passage(shelf: IndexStore, name: str) -> None:
-    retriever = open_retriever(name, shelf.open("chorus"))
-    questions = ["Who rows the boat?", "zzyzx"]
-    for hits, few in zip(retriever.search(questions, 100), retriever.search(questions, 4), strict=True):
-        assert len({round(hit.score, 6) for hit in hits}) <= 2  # nothing stands before the first
-        assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.passage.number))
-        assert numbers(few) == numbers(hits)[:4]
+    for k in (1, 4, 100):
+        for hits in open_retriever(name, shelf.open("chorus")).search(["Who rows the boat?", "zzyzx"], k):
+            assert len(hits) == k
+            assert len({round(hit.score, 6) for hit in hits}) <= 2  # nothing stands before the first
+            assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.passage.number))
 
 
 @every_retriever
