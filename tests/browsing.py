@@ -121,5 +121,6 @@ SELECT = """(pages, words) => {
 
 def select(page: Page, words: str) -> None:
     """Select words of the open book, and wait until the page has noticed."""
+    page.locator("#pages p", has_text=words).first.wait_for()  # what has just been opened is still fetched
     page.locator("#pages").evaluate(SELECT, words)
     expect(page.locator("#selected q")).to_have_text(words)
