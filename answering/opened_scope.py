@@ -93,7 +93,7 @@ class OneBook:
 
     def known_so_far(self) -> str:
         """See ``Scope.known_so_far``."""
-        return f"{self.readable.cover}\n{self.readable.read_so_far()}"
+        return self.readable.known_so_far()
 
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""
@@ -149,7 +149,7 @@ class SeveralBooks:
         """See ``Scope.known_so_far``."""
         opened = [self._open(id).index for id in itertools.islice(self._builds, MOST_READ)]
         books = [Readable(index, self._ask.before_of(index.id, index.characters)) for index in opened]
-        return "\n".join(f"{book.cover}\n{book.read_so_far()}" for book in books)
+        return "\n".join(book.known_so_far() for book in books)
 
     def retriever(self, name: str) -> Retriever:
         """See ``Scope.retriever``."""

@@ -105,9 +105,8 @@ def guard_of(found: Found) -> SpoilerGuard | None:
     ask = found.ask
     if not spec_of(ask.reader).writes_freely or not found.scope.is_limited:
         return None
-    books = found.books.values()
-    known = [ask.question, *ask.candidates, *(book.cover for book in books)]
-    return SpoilerGuard("\n".join(known), "\n".join(book.read_so_far() for book in books))
+    known = "\n".join(book.known_so_far() for book in found.books.values())
+    return SpoilerGuard("\n".join((ask.question, *ask.candidates)), known)
 
 
 def guarded(on_words: OnWords | None, guard: SpoilerGuard | None) -> OnWords | None:

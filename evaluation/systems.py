@@ -134,7 +134,7 @@ class RetrievedPassages:
             [_reading(reader, q, one.reading) for q, one in zip(questions, found, strict=True)]
         )
         found = [replace(one, reading=reading) for one, reading in zip(found, readings, strict=True)]
-        found, answers = read_on(found, answers_to(self._reader_name, reader, readings), self._read)
+        found, answers = read_on(found, self._read(found), self._read)
         ranks = reciprocal_ranks(reader, readings, questions, self._story_answers)
         golds = [
             first_gold([(hit.passage.start, hit.passage.end) for hit in one.hits], question.gold)

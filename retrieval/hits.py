@@ -47,14 +47,13 @@ class Readable:
         """Whether there is a part of it that may not be read."""
         return self.end < self.index.characters
 
-    @property
-    def cover(self) -> str:
-        """Its title and its author, as far as they are known, which need no page to be read."""
-        return "\n".join(filter(None, (self.index.title, self.index.manifest.author)))
-
     def read_so_far(self) -> str:
         """Its text, as far as it may be read."""
         return self.index.text(0, self.end) if self.end else ""
+
+    def known_so_far(self) -> str:
+        """The same behind its title and its author, which need no page to be read."""
+        return "\n".join(filter(None, (self.index.title, self.index.manifest.author, self.read_so_far())))
 
 
 @dataclass(frozen=True, slots=True)
