@@ -10,6 +10,7 @@ from pathlib import Path
 
 from encoders.backbone import MINILM, MPNET, backbone_folder
 from encoders.errors import ModelError
+from text.user_folders import folder_named
 
 LARGE = "large"  # beside MPNET: better answers for several times the work
 VARIABLE = "STORYQA_SIZE"
@@ -42,7 +43,8 @@ def prefers_large() -> bool:
 def default_encoder() -> str:
     """The encoder of a new index where none is named, its name or its folder: what ``STORYQA_ENCODER`` says,
     else ``STORY``, whatever the size of the readers: ``LARGE`` finds more, in some four times the time."""
-    return os.environ.get(ENCODER_VARIABLE) or STORY
+    named = os.environ.get(ENCODER_VARIABLE) or STORY
+    return str(folder_named(named)) if named.startswith("~") else named
 
 
 def check_ahead() -> threading.Thread:

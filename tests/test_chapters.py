@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexing.chapters.divisions import divisions
 from indexing.chapters.numerals import numeral
 from indexing.chapters.outline import find_chapters
 from indexing.formats.plain_text import normalise
@@ -48,6 +49,10 @@ def titles(text: str) -> list[str]:
         (("Stave One", "Stave Two"), ["Stave One", "Stave Two"]),
         (("Canto 1", "Canto 2"), ["Canto 1", "Canto 2"]),
         (("PREFACE", "CHAPTER I", "EPILOGUE"), ["PREFACE", "CHAPTER I", "EPILOGUE"]),
+        (("CHAPTER I", "INTERLUDE", "CHAPTER II"), ["CHAPTER I", "INTERLUDE", "CHAPTER II"]),
+        (("CHAPTER I", "CHAPTER II", "CHAPTER THE LAST"), ["CHAPTER I", "CHAPTER II", "CHAPTER THE LAST"]),
+        (("Chapter I", "Chapter II", "THE LAST CHAPTER"), ["Chapter I", "Chapter II", "LAST CHAPTER"]),
+        (("Chapter 1: at the weir", "Chapter 2: a mill"), ["Chapter 1: at the weir", "Chapter 2: a mill"]),
         (("I", "II", "III"), ["I", "II", "III"]),
         (("1. The Weir", "2. The Mill"), ["1. The Weir", "2. The Mill"]),
         (("                CHAPTER I", "                CHAPTER II"), ["CHAPTER I", "CHAPTER II"]),
@@ -75,12 +80,22 @@ def test_headings_of_many_styles_are_chapters(headings: tuple[str, ...], expecte
         ("Chapter One: The Weir", "Chapter Two: One Hundred Gulls", "Chapter Two: One Hundred Gulls"),
         ("CHAPTER NINETEEN", "CHAPTER TWENTY--ONE HUNDRED GULLS", "CHAPTER TWENTY: ONE HUNDRED GULLS"),
         ("Chapter Nineteen", "Chapter Twenty - Two Gulls", "Chapter Twenty: Two Gulls"),
+        ("CHAPTER CCXIV", "Chapter Two Hundred and Fifteen", "Chapter Two Hundred and Fifteen"),
     ],
 )
 def test_numbers_in_words_are_read_whole_and_end_with_their_line(
     before: str, heading: str, expected: str
 ) -> None:
     assert titles(book(before, PROSE, heading, PROSE))[1] == expected
+
+
+def test_the_last_chapter_is_counted_on_from_the_one_before_it() -> None:
+    contents = "CONTENTS\n\nChapter I\nChapter II\nThe Last Chapter"
+    headings = divisions(book("CHAPTER I", PROSE, "CHAPTER II", PROSE, "CHAPTER THE LAST", PROSE))
+    assert [heading.number for heading in headings] == [1, 2, 3]
+    assert (
+        len(titles(book(contents, "CHAPTER I", PROSE, "CHAPTER II", PROSE, "THE LAST CHAPTER", PROSE))) == 3
+    )
 
 
 def test_chapters_begin_with_their_heading_and_end_with_their_text() -> None:
@@ -170,6 +185,8 @@ def test_scene_headings_of_a_screenplay_are_chapters() -> None:
         "Act one was over, and the miller slept.",
         "BOOK I                 17",
         "Letter I have none, said the postman.",
+        "The last chapter of his life began at the weir.",
+        "Chapter two: it was of his life\nand of the weir.",
         "I",
         "1. Never feed the gull.",
         "Introduction to a gull is a serious matter.",
@@ -353,6 +370,10 @@ def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
         ("one-hundred-and-thirtieth", 130),
         ("hundred and second", 102),
         ("ONE HUNDRED AND NINETY-NINE", 199),
+        ("two hundred", 200),
+        ("Three Hundred and Forty-Fifth", 345),
+        ("nine hundredth", 900),
+        ("two hundred hundred", None),
         ("one hundred and", None),
         ("hundred hundred", None),
         ("twenty hundred", None),

@@ -242,6 +242,7 @@ def test_numbers_of_printed_pages_are_not_read(number: str) -> None:
         ('\u201c<img alt="I"/>\u2019ll weigh it', "\u201cI\u2019ll weigh it"),
         ('Wet.<br/><img alt="E&#769;"/>tude', "Wet.\n\u00c9tude"),
         ('It was wet.<img alt="T"/>hen', "It was wet. Then"),
+        ('<img alt="\u201cI"/> weigh it', "\u201cI weigh it"),
     ],
 )
 def test_an_initial_that_is_a_picture_is_read_with_its_word(written: str, text: str) -> None:
@@ -254,6 +255,8 @@ def test_an_initial_that_is_a_picture_is_read_with_its_word(written: str, text: 
         'Wet <img alt="T"/> was <img alt="the weir"/>he day',  # words on both sides; a picture of something
         'Wet <img alt="T"/><span class="hidden">T</span>was <img alt="1"/>he day',
         'Wet <img alt="T"/>1 was <img/>he day',
+        '<img alt="T"/> the day was wet',  # no word of one letter
+        'Wet <img alt="A"/> was the day',
         '<a href="#n"><sup><img alt="T"/>1</sup></a>We<i>nt</i>',
         'Wet <nav><img alt="T"/></nav>was the day',
     ],

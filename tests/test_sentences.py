@@ -41,6 +41,9 @@ def test_sentences_cover_every_non_space_character_once_and_in_order(text: str) 
         "\u201cNever!\u201d cried the cook.",
         "He read vol. 3, pp. 12 to 19, e.g. the part on eels.",
         "The well (It was dry!) stood open.",
+        "It stands in Vol. I of the set, chap. IV, and Bk. 3.",
+        "She sailed on Jan. 5 and was back on Sept. 12.",
+        "Mr.[1] Quill came.",
     ],
 )
 def test_one_sentence_is_not_cut(text: str) -> None:
@@ -58,6 +61,10 @@ def test_one_sentence_is_not_cut(text: str) -> None:
         "He shut the door at 5 p.m. | Then he slept.",
         "So he said. | 12 men left.",
         "*It was over.* | The rain began.",
+        "It was June.[12] | The rain began.\u201d[*] | It ended.",
+        "He is a good sort of chap. | I know him.",
+        "He sold one vol. | Its price was low.",
+        "They will not go before Mar. | The ice is thick.",
     ],
 )
 def test_sentences_end_at_stops_and_their_quotes(text: str) -> None:

@@ -198,6 +198,9 @@ def test_the_encoder_of_new_indexes_is_the_one_that_the_environment_names(
     assert manifest.settings.encoder == str(tiny_bert.resolve())
     assert manifest.encoder_hash == load_encoder(str(tiny_bert.resolve())).hash
     assert encoder_version() == manifest.encoder_hash[:12]
+    monkeypatch.setenv("HOME", str(tiny_bert.parent))
+    monkeypatch.setenv("STORYQA_ENCODER", f"~/{tiny_bert.name}")
+    assert BuildSettings().encoder == str(tiny_bert)
     monkeypatch.setenv("STORYQA_ENCODER", "nowhere")
     with pytest.raises(ModelError, match=r"unknown encoder .*nowhere"):
         build_book(NOVEL, BuildSettings(), IndexStore(tmp_path))

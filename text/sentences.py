@@ -6,9 +6,10 @@ import re
 
 _CLOSING = "\"'\u201d\u2019\u00bb)\\]}_*"
 _OPENING = "\"'\u201c\u201d\u2018\u2019\u00ab([{_*\u2014\u2013- "
+_NOTE_MARK = r"(?:\[(?:\d{1,3}|\*)\])"
 _END = re.compile(
     rf"(?P<blank>\n[^\S\n]*\n)"
-    rf"|(?<![.!?\u2026])[.!?\u2026]++[{_CLOSING}]*+(?=\s)"
+    rf"|(?<![.!?\u2026])(?P<stop>[.!?\u2026]++[{_CLOSING}]*+){_NOTE_MARK}*+(?=\s)"
     r"|(?P<wide>[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019]*)"  # the full stops of Chinese and Japanese
 )
 _LAST_WORD = re.compile(r"[^\W_](?:[\w.'\u2019]*[^\W_])?$")
@@ -21,7 +22,10 @@ _ABBREVIATIONS = frozenset(
         maj sgt cmdr adm gov pres sen rep supt vs viz cf eg ie e.g i.e al ibid mt ft approx""",
     )
 )
-_BEFORE_NUMBERS = frozenset(re.findall(r"\S+", "no nos vol vols chap ch p pp fig figs sec art l ll"))
+_BEFORE_NUMBERS = frozenset(re.findall(r"\S+", "no nos vol vols chap ch bk pt p pp fig figs sec art l ll"))
+_BEFORE_NUMERALS = frozenset(("vol", "vols", "chap", "ch", "bk", "pt"))
+_BEFORE_DAYS = frozenset(re.findall(r"\S+", "jan feb mar apr jun jul aug sept sep oct nov dec"))
+_ROMAN = re.compile(r"[IVXLC]+\b")
 _CLOCK = ("a.m", "p.m", "a.d", "b.c")
 _LONGEST_SPEAKER = 40
 
@@ -44,7 +48,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             end = match.start()
             while text[end - 1].isspace():
                 end -= 1
-        elif match["wide"] is None and not _ends_sentence(text, start, match.start(), end):
+        elif match["stop"] and not _ends_sentence(text, start, match.span("stop"), end):
             continue
         if start < end:
             spans.append((start, end))
@@ -63,8 +67,9 @@ def _skip_space(text: str, at: int) -> int:
     return at
 
 
-def _ends_sentence(text: str, start: int, mark: int, end: int) -> bool:
-    """Whether the sentence that begins at ``start`` ends with ``text[mark:end]``."""
+def _ends_sentence(text: str, start: int, stop: tuple[int, int], end: int) -> bool:
+    """Whether the sentence that begins at ``start`` ends at ``end``, with a stop and its closing quotes."""
+    mark = stop[0]
     follows = _skip_space(text, end)
     line_ends = "\n" in text[end:follows]
     while follows < len(text) and text[follows] in _OPENING:
@@ -72,7 +77,7 @@ def _ends_sentence(text: str, start: int, mark: int, end: int) -> bool:
     after = text[follows : follows + 1]
     if after.islower() or (after and after in ",;:.!?\u2026"):
         return False
-    if text[mark:end] != ".":
+    if text[slice(*stop)] != ".":
         return True
     match = _LAST_WORD.search(text, max(start, mark - 30), mark)
     if match is None:
@@ -81,7 +86,10 @@ def _ends_sentence(text: str, start: int, mark: int, end: int) -> bool:
     key = word.lower()
     if key in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I"):
         return False
-    if key in _BEFORE_NUMBERS:
+    numeral = _ROMAN.match(text, follows) if key in _BEFORE_NUMERALS else None
+    if numeral and (numeral[0] != "I" or word[0].isupper()):  # "a good chap. I know him"
+        return False
+    if key in _BEFORE_NUMBERS or key in _BEFORE_DAYS:
         return not after.isdigit()
     if "." in word and key not in _CLOCK and len(word) <= 6:
         return False  # U.S.A. and other initials set close

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from indexing.chapters.front_matter import NAMED, SLUG_LINE
 from indexing.chapters.headings import (
@@ -36,14 +37,17 @@ _LEVELS = {
 }
 _ALIASES = {"vol": "volume", "chap": "chapter"}
 _KEYWORD = "|".join(f"{word.capitalize()}|{word.upper()}" for word in _LEVELS)
+_LAST = "last"
+_NUMBER = rf"(?P<number>{NUMERAL}|(?<=(?i:chapter the ))(?i:{_LAST})\b|(?i:{_LAST})(?= (?i:chapter)\b))"
+_UNCOUNTED = -1  # the number of the last chapter, which says none, until the one before it is known
 _NUMBERED = re.compile(
     rf"^{EDGE}(?:(?:THE|The) )?"
-    rf"(?P<label>(?P<kind>{_KEYWORD})\b\.?[ -]*(?:(?:THE|the|The|NO\.|No\.) )?(?P<number>{NUMERAL}))"
+    rf"(?P<label>(?P<kind>{_KEYWORD})\b\.?[ -]*(?:(?:THE|the|The|NO\.|No\.) )?{_NUMBER})"
     r"(?P<rest>[^\n]*)$",
     re.M,
 )
 _NUMBER_FIRST = re.compile(
-    rf"^{EDGE}(?:(?:THE|The) )?(?P<label>(?P<number>{NUMERAL}) (?P<kind>{_KEYWORD}))\b(?P<rest>[^\n]*)$", re.M
+    rf"^{EDGE}(?:(?:THE|The) )?(?P<label>{_NUMBER} (?P<kind>{_KEYWORD}))\b(?P<rest>[^\n]*)$", re.M
 )
 _BARE = re.compile(
     r"^[^\S\n]*+_{0,2}(?P<label>(?P<number>\d{1,3}|[IVXLC]+))(?P<rest>(?:[.:)\u2014_-]|(?=\s))[^\n]*|)$", re.M
@@ -62,7 +66,8 @@ def divisions(text: str) -> list[Heading]:
         for first in lines_alone(text, pattern):
             match: re.Match[str] | None = first
             while match:
-                number = numeral(match["number"])
+                said = match["number"]
+                number = _UNCOUNTED if said.lower() == _LAST else numeral(said)
                 kind = match["kind"].lower()
                 heading = number and _with_title(text, match, _LEVELS[kind], _ALIASES.get(kind, kind), number)
                 headings += [heading] if heading else []
@@ -70,7 +75,19 @@ def divisions(text: str) -> list[Heading]:
                 match = (
                     pattern.match(text, match.end() + 1) if heading and heading.end == match.end() else None
                 )
-    return in_order(headings)
+    return _counted(in_order(headings))
+
+
+def _counted(headings: list[Heading]) -> list[Heading]:
+    """The headings in order, where the last chapter has the number behind that of the one before it."""
+    numbers: dict[str, int] = {}
+    counted = []
+    for heading in headings:
+        if heading.number == _UNCOUNTED:
+            heading = replace(heading, number=numbers.get(heading.kind, 0) + 1)
+        numbers[heading.kind] = heading.number or 0
+        counted.append(heading)
+    return counted
 
 
 def bare_numerals(text: str, known: list[Heading]) -> list[Heading]:
@@ -117,10 +134,12 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
     rest = without_footnote(match["rest"].rstrip()).rstrip(" _*=~]")
     title = rest.lstrip(" \t.:,;)]_\u2014\u2013-")
     marked = any(mark in ".:-\u2014\u2013)_" for mark in rest[: len(rest) - len(title)])
-    if title and not is_title(title) and (title[0].islower() or not (marked or kind == _BARE_KIND)):
-        return None
     end = match.end()
     below, end_below = lines_below(text, end, 3)
+    if title and not is_title(title) and not (marked or kind == _BARE_KIND):
+        return None
+    if title[:1].islower() and (below or not rest.lstrip().startswith(":")):
+        return None  # "Chapter 2 of it"; a title in small letters stands behind a colon and alone
     if kind == _BARE_KIND and (below or (title and not is_title(title.rstrip(".?!")))):
         return None
     if below and not _NUMBERED.match(below[0]):

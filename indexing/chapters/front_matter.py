@@ -1,4 +1,4 @@
-"""Headings that are one fixed phrase (``PREFACE``, ``EPILOGUE``), and the scene headings of screenplays."""
+"""Headings that are one fixed phrase (``PREFACE``, ``INTERLUDE``), and the scene headings of screenplays."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from indexing.chapters.headings import (
     SHOT,
     Heading,
     clean,
+    in_order,
     lines_alone,
 )
 
@@ -23,10 +24,12 @@ _FRONT_NAMES = (
     "preface|introduction|introductory|foreword|proem|prologue|induction|dramatis person(?:ae|\u00e6)"
 )
 _WRITERS = "(?:author|translator|editor)['\u2019]s"
+_BETWEEN_NAMES = "interlude|intermezzo|entr['\u2019]acte"
 _BACK_NAMES = "epilogue|afterword|conclusion|postscript|appendix|l['\u2019]envoi|envoi"
 _NOTES_NAMES = "glossary|footnotes|notes|bibliography|transcriber['\u2019]s notes?"
 NAMED = re.compile(
     rf"^{EDGE}(?P<label>(?:(?P<front>(?:{_WRITERS} )?(?:{_FRONT_NAMES})|{_WRITERS} notes?)"
+    rf"|(?P<between>{_BETWEEN_NAMES})"
     rf"|(?P<back>{_BACK_NAMES})|(?P<notes>{_NOTES_NAMES}))\b(?P<rest>[^\n]*))$",
     re.M | re.I,
 )
@@ -38,21 +41,22 @@ _LONGEST_NAME = 70
 
 
 def named_headings(text: str) -> list[Heading]:
-    """Front matter, back matter and notes, where their name is a paragraph of its own."""
-    headings = []
+    """Front matter, interludes, back matter and notes, where their name is a paragraph of its own."""
+    headings: list[Heading] = []
+    interludes: list[Heading] = []
     for match in lines_alone(text, NAMED):
         line = match[0].strip(" _*.:")
         alone = text[match.end() : match.end() + 2] in ("\n\n", "")
         exact = line[:1].isupper() and not re.search(r"\w", match["rest"])
         if not alone or not (exact or line.isupper()) or len(line) > _LONGEST_NAME:
             continue
-        kind = FRONT if match["front"] else BACK if match["back"] else NOTES
+        kind = BACK if match["back"] else NOTES if match["notes"] else FRONT
         level = CHAPTER if kind == FRONT else BACK_MATTER
-        headings.append(Heading(match.start("label"), match.end(), level, kind, None, clean(line)))
+        heading = Heading(match.start("label"), match.end(), level, kind, None, clean(line))
+        (interludes if match["between"] else headings).append(heading)
     times = Counter(heading.title for heading in headings)
-    return [
-        heading for heading in headings if times[heading.title] <= _MOST_TIMES
-    ]  # more is a speaker of a play
+    few = [heading for heading in headings if times[heading.title] <= _MOST_TIMES]  # more is a play's speaker
+    return in_order(few + interludes)
 
 
 def scene_headings(text: str) -> list[Heading]:

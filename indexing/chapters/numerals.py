@@ -1,4 +1,4 @@
-"""The numbers that headings carry: 12, XII, twelve, the twelfth, one hundred and two."""
+"""The numbers that headings carry: 12, XII, twelve, the twelfth, three hundred and two."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _UNITS = (
     ("eighteen", "eighteenth"), ("nineteen", "nineteenth"),
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_DIGITS = [cardinal for cardinal, _ in _UNITS[:9]]
 _WORDS = {word: value for value, pair in enumerate(_UNITS, 1) for word in pair}
 _WORDS |= {word: 20 + 10 * at for at, ten in enumerate(_TENS) for word in (ten, f"{ten[:-1]}ieth")}
 _WORDS |= {"hundred": 100, "hundredth": 100}
@@ -26,7 +27,7 @@ _ROMAN_FORM = re.compile(r"(?=[IVXLC])C{0,3}(XC|XL|L?X{0,4})(IX|IV|V?I{0,4})", r
 _ANY = "|".join(sorted(_WORDS, key=len, reverse=True))
 _JOIN = r"(?:-|[ \t\xa0]+)"  # no dash and no end of a line: behind them a title may begin with a number
 _SPELT = (
-    rf"(?:(?:a|one){_JOIN}(?=hundred))?(hundred{_JOIN}(?:and{_JOIN})?)?"
+    rf"(?:(a|{'|'.join(_DIGITS)}){_JOIN}(?=hundred))?(hundred{_JOIN}(?:and{_JOIN})?)?"
     rf"(?:({'|'.join(_TENS)}){_JOIN})?({_ANY})"
 )
 _SPELT_FORM = re.compile(_SPELT, re.I)
@@ -35,7 +36,7 @@ NUMERAL = r"(?:\d{1,3}|[IVXLCivxlc]+|(?i:" + re.sub(r"\((?!\?)", "(?:", _SPELT) 
 
 
 def numeral(text: str) -> int | None:
-    """The value of an arabic or roman numeral or of a number in words below 200; None for anything else."""
+    """The value of an arabic or roman numeral or of a number in words below 1,000; None for anything else."""
     if text.isdecimal():
         return int(text)
     if _ROMAN_FORM.fullmatch(text):
@@ -45,11 +46,14 @@ def numeral(text: str) -> int | None:
     match = _SPELT_FORM.fullmatch(text)
     if match is None:
         return None
-    hundred, ten, last = match.groups()
+    times, hundred, ten, last = match.groups()
     value = _WORDS[last.lower()]
     if value >= (10 if ten else 100 if hundred else 101):
         return None
-    return (100 if hundred else 0) + (_WORDS[ten.lower()] if ten else 0) + value
+    hundreds = 100 * _WORDS.get((times or "a").lower(), 1)
+    if value == 100:
+        return hundreds
+    return (hundreds if hundred else 0) + (_WORDS[ten.lower()] if ten else 0) + value
 
 
 def roman(number: int) -> str:

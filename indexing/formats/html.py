@@ -42,6 +42,7 @@ _PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
 # The first letter of a chapter is often a picture, whose ``alt`` says which.
 _INITIAL = re.compile(r"[\"'\u2018-\u201f\xab]?\s?[^\W\d_]")
 _GOES_ON = re.compile(r"['\u2019]?[^\W\d_]")  # as the rest of its word does
+_WORDS_OF_ONE_LETTER = ("A", "I")
 _OPENING = re.compile(r"(?:^|\s)[\"'\u2018-\u201f\xab]$")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
@@ -199,7 +200,10 @@ class _PageReader(HTMLParser):
         A text that begins with the same letter has it beside the picture, hidden from those who see it.
         """
         letter = self._initial[1]
-        if not letter or not _GOES_ON.match(rest) or rest[0] in (letter[-1], letter[-1].upper()):
+        if not letter or rest[0] in (letter[-1], letter[-1].upper()):
+            return
+        is_word = letter[-1] in _WORDS_OF_ONE_LETTER and len(self._pieces) == 1 and rest[0].isspace()
+        if not _GOES_ON.match(rest.lstrip() if is_word else rest):
             return
         before = self._pieces[-2][-2:] if len(self._pieces) > 1 else ""
         self._pieces[-1] = letter if not before or _OPENING.search(before) else f" {letter}"
