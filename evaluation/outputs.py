@@ -8,6 +8,7 @@ from pathlib import Path
 
 from indexing.errors import is_full
 from text.errors import StoryQAError
+from text.user_folders import is_same_file
 
 
 @contextmanager
@@ -27,8 +28,13 @@ def make_folder(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
 
 
-def check_file(out: Path) -> None:
-    """Raise ``StoryQAError`` where no file can be written to ``out``, before hours are spent on what is."""
+def check_file(out: Path, *inputs: Path) -> None:
+    """Raise ``StoryQAError`` where no file can be written to ``out``, before hours are spent on what is.
+
+    So too where it is one of the ``inputs``, which would be lost; those that are not there are no files.
+    """
+    if any(is_same_file(out, one) for one in inputs):
+        raise StoryQAError(f"{out} is read, and would be overwritten; give another --out")
     make_folder(out.parent)
     with writing(out):
         there = out.exists()

@@ -259,6 +259,27 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(storyqa: Run, arguments: li
     assert said in storyqa(*arguments, code=2)
 
 
+@pytest.mark.parametrize("option", [["book.txt"], ["--manifest", "list.csv"]], ids=["book", "list"])
+def test_a_report_does_not_take_the_place_of_what_is_read(
+    storyqa: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {"book.txt": "Odo dug a well beside the mill.", "list.csv": "path\nbook.txt\n"}
+    for name, text in texts.items():
+        Path(name).write_text(text, "utf-8")
+    Path("link").hardlink_to(option[-1])
+    said = storyqa("index", *option, "--report", "link", code=2)
+    assert said == "storyqa: link is read, and would be overwritten; give another --report\n"
+    assert {name: Path(name).read_text("utf-8") for name in texts} == texts
+
+
+def test_a_report_of_before_is_kept_where_nothing_is_read(storyqa: Run, tmp_path: Path) -> None:
+    report = tmp_path / "bad.jsonl"
+    report.write_text("of before", "utf-8")
+    storyqa("index", str(tmp_path / "missing.txt"), "--report", str(report), code=2)
+    assert report.read_text("utf-8") == "of before"
+
+
 def test_one_bad_book_does_not_keep_the_others_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], shelf_store: IndexStore
 ) -> None:

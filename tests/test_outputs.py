@@ -51,6 +51,28 @@ def test_a_folder_where_a_file_is_wanted_is_refused_before_the_data_are_read(
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["cloze"],
+        ["cloze", "--format", "cbt"],
+        ["evaluate", "unanswerable", "--benchmark", "fairytaleqa", "--data"],
+        ["evaluate", "natural", "--data"],
+        ["evaluate", "facts", "--stories", "nowhere", "--data"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_read_is_not_overwritten(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = tmp_path / "read.txt"
+    text = sample_story().read_text("utf-8")
+    read.write_text(text, "utf-8")
+    assert run([*command, str(read), "--out", str(read)]) == 2
+    assert "is read, and would be overwritten; give another --out" in capsys.readouterr().err
+    assert read.read_text("utf-8") == text
+
+
 def test_a_file_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
     kept, new = tmp_path / "kept.json", tmp_path / "made" / "new.json"
     kept.write_text("before", "utf-8")

@@ -62,11 +62,14 @@ def cloze(
     """
     from evaluation.benchmarks.own_books import make, open_books
     from evaluation.cloze.layouts import FORMATS, write
+    from evaluation.outputs import check_file
     from terminal.output import console, counted, print_json
     from terminal.progress import ProgressBars
     from text.registry import check_name
 
     check_name("format", layout, FORMATS)
+    if layout != "question":
+        check_file(out, *map(Path, books))
     configuration: Configuration = context.obj()
     with ProgressBars("making questions"):
         files = open_books(books, configuration.index_store(), before)

@@ -38,7 +38,7 @@ def facts(
     from terminal.progress import ProgressBars
 
     if out is not None:
-        check_file(out)
+        check_file(out, data, stories)
     configuration = with_indexes(context.obj(), store)
     with ProgressBars() as progress:
         scored = measure(

@@ -41,7 +41,7 @@ def natural(
     from terminal.progress import ProgressBars
 
     if out is not None:
-        check_file(out)
+        check_file(out, data)
     configuration = with_indexes(context.obj(), store)
     questions = natural_questions(half)
     with ProgressBars() as progress:

@@ -50,7 +50,7 @@ def unanswerable(
     from text.registry import check_name
 
     if out is not None:
-        check_file(out)
+        check_file(out, data)
     require_extra()
     check_name("benchmark", benchmark, ASKED)
     spec, configuration = BENCHMARKS[benchmark], with_indexes(context.obj(), store)

@@ -123,6 +123,7 @@ def index(
                 tasks, ignored = _tasks(paths or [], book_id, title, everything, settings)
             else:
                 tasks, ignored = _listed(manifest, shard, paths, book_id, title, everything, settings), []
+            bad.begin([manifest] if manifest is not None else [task.name for task in tasks])
             tell_ignored(ignored)
             bars("books", 0, len(tasks))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from terminal.output import counted, size
 from text.errors import StoryQAError
+from text.user_folders import is_same_file
 
 if TYPE_CHECKING:
     from indexing.build import Outcome
@@ -18,22 +20,29 @@ _MOST_TOLD = 20  # files that were passed over
 
 
 class Report:
-    """A file with a line of JSON for each book that could not be indexed; without ``path`` there is none.
-
-    Raises StoryQAError where it cannot be written.
-    """
+    """A file with a line of JSON for each book that could not be indexed; without ``path`` there is none."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.number = 0
-        if path is not None:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(b"")
-            except OSError as error:
-                raise StoryQAError(
-                    f"{path} cannot be written ({error.strerror}); give another --report"
-                ) from error
+
+    def begin(self, read: Iterable[str | Path]) -> None:
+        """Empty the file, as the first of its lines may be written from now on.
+
+        Raises StoryQAError where it cannot be written, or is one of the files that are ``read``, which would
+        be lost.
+        """
+        if self._path is None:
+            return
+        if any(is_same_file(self._path, Path(one)) for one in read):
+            raise StoryQAError(f"{self._path} is read, and would be overwritten; give another --report")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_bytes(b"")
+        except OSError as error:
+            raise StoryQAError(
+                f"{self._path} cannot be written ({error.strerror}); give another --report"
+            ) from error
 
     def add(self, outcome: Outcome) -> None:
         """Add the line of a book that failed; it is there when this returns."""
