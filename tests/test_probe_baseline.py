@@ -121,3 +121,20 @@ def test_a_probe_ends_by_what_became_of_its_baseline(
     assert [one["task"] for one in told["worse"]] == [6]
     assert run([*asked, "--seed", "1", "--baseline", str(same)]) == 2
     assert "--seed 0 and not 1" in capsys.readouterr().err
+
+
+def test_a_baseline_is_not_replaced_by_what_is_held_against_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["probe", "--reader", "overlap", "--tasks", "6", "--per-task", "10"]
+    assert run(asked) == 0
+    [written] = Path("runs").glob("*/probe.json")
+    result = json.loads(written.read_text("utf-8"))
+    better = [one | {"right": "1" * 10} for one in result["skills"]]
+    ideal = kept(written, result | {"skills": better}).read_text("utf-8")
+    for _ in range(2):  # the second time, too
+        capsys.readouterr()
+        assert run([*asked, "--baseline", str(written)]) == 1
+        assert f"{written} stays as it is; give another --out" in capsys.readouterr().err
+    assert written.read_text("utf-8") == ideal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,6 +102,7 @@ def probe(
     from evaluation.worlds.stories import task_numbers
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
+    from text.user_folders import is_same_file
 
     require_extra()
     options = ProbeOptions(reader, url, tuple(task_numbers(tasks)), per_task, seed, inside, retriever, k)
@@ -109,15 +111,20 @@ def probe(
     with ProgressBars("making stories") as progress:
         result = run_probe(options, context.obj(), context.obj.service, baseline, progress)
         out = out or runs / _run_name(result)
-        make_folder(out)
-        text = json.dumps(result, indent=1, ensure_ascii=False)
-        (out / "probe.json").write_text(text + "\n", encoding="utf-8")
-        plot_skills(result, out / "skills.png")
+        kept = baseline is None or not is_same_file(out / "probe.json", baseline)
+        if kept:
+            make_folder(out)
+            text = json.dumps(result, indent=1, ensure_ascii=False)
+            (out / "probe.json").write_text(text + "\n", encoding="utf-8")
+            plot_skills(result, out / "skills.png")
     if as_json:
         print_json(result)
     else:
         _print(result, console())
-        console().print(f"answers and plot: {out}", markup=False, soft_wrap=True)
+        if kept:
+            console().print(f"answers and plot: {out}", markup=False, soft_wrap=True)
+    if not kept:  # what is worse now would be what the next probe is held against
+        print(f"storyqa: {baseline} stays as it is; give another --out to keep this probe", file=sys.stderr)
     if result["baseline"] is not None and result["baseline"]["worse"]:
         raise typer.Exit(1)
 
