@@ -30,12 +30,13 @@ from service.commands import (
     shelves,
 )
 from service.open_files import raise_open_files
-from text.errors import StoryQAError
+from text.errors import Stopped, StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
     from service.lent_books import BookLender
 
+_STOPPED = 130  # the exit code of what Ctrl-C has ended
 _OPEN_FILES = 2**16  # a book that is open takes some seven, and many systems allow 1,024 unless asked
 
 # Commands of other packages, imported only when they are run.
@@ -97,8 +98,10 @@ class _Surroundings:
         return load_settings().configuration()
 
     def run(self, arguments: Sequence[str]) -> None:
-        """Run another command, and raise what it raises."""
-        app(arguments, prog_name="storyqa", standalone_mode=False)
+        """Run another command; raises what it raises, and ``typer.Exit`` where its code is not 0."""
+        code = app(arguments, prog_name="storyqa", standalone_mode=False)
+        if isinstance(code, int) and code:
+            raise typer.Exit(code)
 
     def service(self, url: str) -> BookLender:
         """The service at ``url``, as a client that lends it books."""
@@ -213,8 +216,10 @@ def run(arguments: Sequence[str]) -> int:
         code = app(arguments, prog_name="storyqa", standalone_mode=False)
     except StoryQAError as error:
         return _fail(str(error), 2)
+    except Stopped as stopped:
+        return _fail(f"stopped; {stopped}", _STOPPED)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("stopped", 130)
+        code = _STOPPED  # which newer versions of Typer return
     except BrokenPipeError:
         return 1
     except Exception as error:
@@ -226,6 +231,8 @@ def run(arguments: Sequence[str]) -> int:
         if is_full(error):
             return _fail(f"the disk is full ({error}); make room and run the same command again", 1)
         return _unexpected(error)
+    if code == _STOPPED:
+        return _fail("stopped", _STOPPED)
     return code if isinstance(code, int) else 0
 
 

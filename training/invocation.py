@@ -9,6 +9,7 @@ from typing import Protocol
 
 from evaluation.metrics.overlap import require_extra
 from terminal.progress import ProgressBars
+from text.errors import Stopped
 from training.corpora.corpus import Corpus, NoTrainingData
 from training.corpora.loading import load_corpus, load_official_corpus
 from training.learning_curve import plot_training
@@ -77,11 +78,16 @@ class Invocation:
             raise RunExists(
                 f"{self.out} holds a run already; give --resume to go on with it, or another --out"
             )
-        with ProgressBars() as tell:
-            trainer.train(
-                lambda done, total: tell("training", done, total),
-                validations=validations,
-                until=self.until,
-            )
+        try:
+            with ProgressBars() as tell:
+                trainer.train(
+                    lambda done, total: tell("training", done, total),
+                    validations=validations,
+                    until=self.until,
+                )
+        except KeyboardInterrupt:
+            if trainer.checkpoint.exists():
+                raise Stopped("the same command with --resume goes on from the last checkpoint") from None
+            raise
         plot_training(self.out / "log.jsonl", self.out / "curve.png")
         return trainer

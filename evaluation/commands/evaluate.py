@@ -23,7 +23,7 @@ from evaluation.commands.unanswerable import unanswerable
 from readers import DEFAULT_READER, READERS, kind_of, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, retriever_for
 from text.cloze import blanks
-from text.errors import StoryQAError
+from text.errors import Stopped, StoryQAError
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
@@ -229,9 +229,13 @@ def _evaluate(
     indexes = with_indexes(configuration, store).index_store()
     with ProgressBars() as progress:
         with nullcontext() if ray is None else connected(ray):
-            settings, predictions = evaluate(
-                benchmark, options, out, indexes, force, progress, on_ray=ray is not None
-            )
+            try:
+                settings, predictions = evaluate(
+                    benchmark, options, out, indexes, force, progress, on_ray=ray is not None
+                )
+            except KeyboardInterrupt:
+                again = "the same command without --force" if force else "the same command"
+                raise Stopped(f"{out} keeps what is answered, and {again} goes on") from None
         progress("scoring", 0, 1)
         command = shlex.join(["storyqa", *sys.argv[1:]])
         result = outcome(benchmark, predictions, settings, command, configuration.answerable)

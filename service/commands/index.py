@@ -13,6 +13,7 @@ from service.commands.index_outcomes import Report, line, record, tell_ignored
 from service.commands.options import AsJson, Store
 from terminal.output import print_json
 from terminal.progress import ProgressBars
+from text.errors import Stopped
 
 if TYPE_CHECKING:
     from indexing.build import BookTask, Outcome
@@ -156,11 +157,7 @@ def index(
                 bad.add(outcome)
     except KeyboardInterrupt:
         kept = sum(1 for outcome in outcomes if outcome.manifest is not None)
-        print(
-            f"storyqa: stopped; {kept} of {len(tasks)} books are indexed, and the same command goes on",
-            file=sys.stderr,
-        )
-        raise typer.Exit(130) from None
+        raise Stopped(f"{kept} of {len(tasks)} books are indexed, and the same command goes on") from None
     if as_json:
         passed_over = [
             {"name": one.name, "id": None, "status": "ignored", "message": one.why} for one in ignored
