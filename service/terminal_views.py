@@ -146,11 +146,11 @@ def hits_table(found: Found) -> Table:
     table = Table(title=Text(_one_line(found.ask.question)), title_justify="left", show_lines=True)
     several = not is_one_book(found.ask.book_id)
     if several:
-        table.add_column("book")
-    for name, justify in (("score", "right"), ("passage", "right"), ("characters", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    table.add_column("chapter")
-    table.add_column("text", ratio=1)
+        table.add_column("book", overflow="fold")
+    for name in ("score", "passage", "characters"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("chapter", overflow="fold")
+    table.add_column("text", ratio=1, overflow="fold")
     for placed, hit in zip(found.hits, passages_read(found.hits), strict=True):
         text = _one_line(placed.book.index.text(hit.start, hit.end))
         table.add_row(

@@ -26,6 +26,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
 
 
+def marks_by_style(out: Console) -> bool:
+    """Whether what is printed there can be told apart by its colours: not in a file, nor with NO_COLOR."""
+    return out.color_system is not None and not out.no_color
+
+
 def printable(text: str) -> str:
     """``text`` on one line: every run of space and of characters that steer a terminal is one space."""
     return _UNPRINTABLE.sub(" ", text)

@@ -75,7 +75,7 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
         return
     table = Table()
     for column in ("id", "name", "scope", "a minute", "made at", ""):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for key in keys:
         rate = "" if key.per_minute is None else f"{key.per_minute:,}"
         revoked = "revoked" if key.revoked else ""

@@ -49,8 +49,8 @@ def _print_table(cards: Sequence[BookCard]) -> None:
     table = Table()
     table.add_column("id", overflow="fold")
     table.add_column("title", overflow="fold")
-    table.add_column("words", justify="right")
-    table.add_column("passages", justify="right")
+    table.add_column("words", justify="right", overflow="fold")
+    table.add_column("passages", justify="right", overflow="fold")
     for one in cards:
         table.add_row(Text(one.id), Text(one.title), f"{one.words:,}", f"{one.passages:,}")
     console().print(table)

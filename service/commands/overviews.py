@@ -12,6 +12,9 @@ from terminal.output import console, print_json
 from terminal.progress import ProgressBars
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from answering.quotes import Quote
     from indexing.index import BookIndex
     from service.book_schemas import CharacterOut
     from service.settings import Settings
@@ -48,7 +51,6 @@ def who(
     with ProgressBars("reading"):
         from answering.profiles import profile
         from service.overview_schemas import ProfileOut
-        from service.terminal_views import quote_lines
 
         settings = _settings(store)
         index, limit = _opened(book_id, before, settings)
@@ -59,8 +61,7 @@ def who(
     out = console()
     also = f" (also {', '.join(found.aliases)})" if found.aliases else ""
     out.print(f"{found.name}{also}, named {found.count:,}x", markup=False, soft_wrap=True)
-    for line in quote_lines(found.sentences):
-        out.print(line)
+    _print_quotes(found.sentences, out)
 
 
 def recap(
@@ -76,7 +77,6 @@ def recap(
     with ProgressBars("reading"):
         from answering.recaps import recap as recap_of
         from service.overview_schemas import ChapterRecapOut, RecapOut
-        from service.terminal_views import quote_lines
 
         index, limit = _opened(book_id, before, _settings(store))
         found = recap_of(index, limit, sentences)
@@ -88,8 +88,7 @@ def recap(
     if not found:
         out.print("nothing has happened yet")
     for part in found:
-        for line in quote_lines(part.sentences):
-            out.print(line)
+        _print_quotes(part.sentences, out)
 
 
 def _settings(store: str | None) -> Settings:
@@ -107,6 +106,13 @@ def _opened(book_id: str, before: str | None, settings: Settings) -> tuple[BookI
     return index, limit_before(before, index.characters)
 
 
+def _print_quotes(quotes: Sequence[Quote], out: Console) -> None:
+    from service.terminal_views import quote_lines
+
+    for line in quote_lines(quotes):
+        out.print(line, soft_wrap=not out.is_terminal)  # whoever reads a pipe looks for whole sentences
+
+
 def _print_characters(found: Sequence[CharacterOut]) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -114,9 +120,9 @@ def _print_characters(found: Sequence[CharacterOut]) -> None:
     table = Table()
     table.add_column("name", overflow="fold")
     table.add_column("also", overflow="fold")
-    table.add_column("named", justify="right")
-    table.add_column("first", justify="right")
-    table.add_column("last", justify="right")
+    table.add_column("named", justify="right", overflow="fold")
+    table.add_column("first", justify="right", overflow="fold")
+    table.add_column("last", justify="right", overflow="fold")
     table.add_column("chapter", overflow="fold")
     for one in found:
         also, chapter = Text(", ".join(one.aliases)), Text(one.chapter or "")

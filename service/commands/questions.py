@@ -17,7 +17,7 @@ from service.commands.options import (
     Store,
 )
 from terminal.draft import Draft
-from terminal.output import console, print_json
+from terminal.output import console, marks_by_style, print_json
 from terminal.progress import ProgressBars
 
 
@@ -107,4 +107,4 @@ def ask(
         return
     out = console()
     titled = not is_one_book(asked.book_id)
-    out.print(answer_panel(question, cited, plain=not out.is_terminal, titled=titled))
+    out.print(answer_panel(question, cited, plain=not marks_by_style(out), titled=titled))
