@@ -53,6 +53,18 @@ def trained(data: Path, out: Path, *options: str) -> int:
     return run([*words, "--task", "1,11", "--epochs", "2", *options])
 
 
+def test_a_card_tells_the_command_that_can_be_typed_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["train", "babi", "--system=memnn@multitask", f"--data={data}", "--task", "1,11", "--epochs", "1"]
+    out = tmp_path / "two words"
+    monkeypatch.setattr("sys.argv", ["storyqa", *words, "--out", f"{out}/"])
+    assert run([*words, "--out", str(out)]) == 0
+    [card] = out.glob("*.md")
+    typed = f"--system=memnn@multitask --data={data.name} --task 1,11 --epochs 1 --out 'two words'"
+    assert f"- **Command**: `storyqa train babi {typed}`\n" in card.read_text("utf-8")
+
+
 @pytest.mark.processes
 def test_several_at_a_time_learn_what_one_after_another_do(data: Path, tmp_path: Path) -> None:
     assert trained(data, tmp_path / "one") == trained(data, tmp_path / "two", "--workers", "2") == 0

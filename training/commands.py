@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import MISSING, fields
@@ -139,8 +140,14 @@ def _report(outcome: Outcome, as_json: bool) -> None:
 
 def _command_line() -> str:
     """What was typed, folders by their last name: a card names no machine's paths."""
-    words = sys.argv[1:]
-    return " ".join(["storyqa", *(Path(word).name if "/" in word else word for word in words)])
+    return shlex.join(["storyqa", *map(_without_folders, sys.argv[1:])])
+
+
+def _without_folders(word: str) -> str:
+    option, equals, value = word.partition("=")
+    if equals and option.startswith("--"):
+        return f"{option}={_without_folders(value)}"
+    return (Path(word).name or word) if "/" in word else word
 
 
 def _passing_on(spec: ObjectiveSpec) -> Callable[[typer.Context], None]:
