@@ -123,11 +123,6 @@ class Task(Protocol[Batch]):
         ...
 
 
-def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are not 0 or none: one that a run is older than is neither."""
-    return {name: value for name, value in settings.items() if value}
-
-
 Trainable = TypeVar("Trainable", bound=Task[Any])
 
 
@@ -357,8 +352,12 @@ class Trainer(Generic[Trainable]):
     def _refuse_another(self, info: Mapping[str, str]) -> None:
         """Raises RunExists for the checkpoint of another run; older ones do not tell all of it."""
         trained = None
-        if _set(json.loads(info["settings"])) != _set(json.loads(json.dumps(self.task.settings))):
-            trained = f"with {info['settings']}"
+        before, now = json.loads(info["settings"]), json.loads(json.dumps(self.task.settings))
+        # A setting that the run is older than was 0 or none.
+        other = [name for name in {**before, **now} if (before.get(name) or None) != (now.get(name) or None)]
+        if other:
+            said = "; ".join(f"{name} was {before.get(name)!r}, now {now.get(name)!r}" for name in other)
+            trained = f"with other settings ({said})"
         elif info.get("data", self.task.fingerprint) != self.task.fingerprint:
             trained = "on other data than --data has"
         elif info.get("within", json.dumps(self._within)) != json.dumps(self._within):
