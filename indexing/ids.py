@@ -16,11 +16,14 @@ class BadId(StoryQAError):
     """A book id that is not a slug."""
 
 
-def check_id(id: str) -> str:
-    """``id`` itself; raises ``BadId``, with the nearest id that will do, when it is not a slug."""
+def check_id(id: str, called: str = "a book id") -> str:
+    """``id`` itself; raises ``BadId``, with the nearest id that will do, when it is not a slug.
+
+    ``called`` is what it is for, in the error.
+    """
     if not is_id(id):
         raise BadId(
-            f"{id!r} cannot be a book id: wanted at most {LONGEST} of a-z, 0-9, '.', '_' and '-', "
+            f"{id!r} cannot be {called}: wanted at most {LONGEST} of a-z, 0-9, '.', '_' and '-', "
             f"the first a letter or digit; {slug(id)!r} would do"
         )
     return id

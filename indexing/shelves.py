@@ -14,6 +14,7 @@ from indexing.shelf_files import ShelfFiles
 from text.errors import StoryQAError
 
 MOST_BOOKS = 10_000
+_NAME = "the name of a shelf"
 
 
 class UnknownShelf(StoryQAError):
@@ -38,7 +39,7 @@ class Shelf:
     created_at: str
 
     def __post_init__(self) -> None:
-        check_id(self.name)
+        check_id(self.name, _NAME)
         for id in self.books:
             check_id(id)
         if len(self.books) > MOST_BOOKS:
@@ -126,7 +127,7 @@ class Shelves:
             if content is None:
                 raise self._unknown(name)
 
-        self._files.change(check_id(name), change)
+        self._files.change(check_id(name, _NAME), change)
 
     def _change(self, name: str, change: Callable[[bytes | None], Shelf]) -> Shelf:
         made: list[Shelf] = []
@@ -137,7 +138,7 @@ class Shelves:
             del fields["name"]  # the file's
             return (json.dumps(fields, indent=1) + "\n").encode()
 
-        self._files.change(check_id(name), changed)
+        self._files.change(check_id(name, _NAME), changed)
         return made[-1]
 
     def _parsed(self, name: str, content: bytes | None) -> Shelf:

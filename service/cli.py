@@ -81,6 +81,9 @@ def _root(
         told = running_version(load_settings()).model_dump_json() if as_json else None
         typer.echo(told or f"storyqa {installed_version()}")
         raise typer.Exit
+    if as_json:
+        command = context.invoked_subcommand or "COMMAND"
+        raise StoryQAError(f"--json stands behind what it is for: storyqa {command} --json")
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -226,8 +229,11 @@ def run(arguments: Sequence[str]) -> int:
         # Usage errors: Typer gives their class another name from version to version.
         describe = getattr(error, "format_message", None)
         if describe is not None:
-            message = describe().rstrip(".?")  # none where the command's help has been printed already
-            return _fail(f"{message}; see {_command_of(error)} --help", 2) if message else 2
+            message = describe().rstrip(".").replace(": Value error, ", ": ")  # which pydantic begins with
+            if not message:  # the command's help has been printed already
+                return 2
+            see = "? See" if message.endswith("?") else "; see"
+            return _fail(f"{message.rstrip('?')}{see} {_command_of(error)} --help", 2)
         if is_full(error):
             return _fail(f"the disk is full ({error}); make room and run the same command again", 1)
         return _unexpected(error)

@@ -262,7 +262,8 @@ def load_settings(store: StoreAddress | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = f"STORYQA_{str(first['loc'][0]).upper()}"
-        raise BadSetting(f"{name} is {os.environ.get(name)!r}: {first['msg']}") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise BadSetting(f"{name} is {os.environ.get(name)!r}: {said}") from None
 
 
 def _checked(value: str | tuple[str, ...], check: Callable[[str], object]) -> str | tuple[str, ...]:

@@ -253,6 +253,11 @@ def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: R
         (["serve", "--host", "127.0.0..1", "--port", "0"], "is not an address of this machine"),
         (["evaluate", "frobnicate"], "No such command"),
         (["evaluate", "narrativeqa"], "--data"),
+        (["book"], "storyqa: No such command 'book'. Did you mean 'books'? See storyqa --help"),
+        (["keys", "create", "me", "--scope", "all"], "'--scope': 'all' is not one of"),
+        (["--json", "books"], "--json stands behind what it is for: storyqa books --json"),
+        (["--json"], "storyqa COMMAND --json"),
+        (["shelves", "create", "My Shelf"], "'My Shelf' cannot be the name of a shelf: "),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(storyqa: Run, arguments: list[str], said: str) -> None:
@@ -316,8 +321,48 @@ def test_a_bad_setting_is_named(
 ) -> None:
     monkeypatch.setenv(f"STORYQA_{name}", value)
     line = storyqa("books", code=2)
-    assert f"STORYQA_{name} is {value!r}" in line
+    assert f"STORYQA_{name} is {value!r}: " in line
+    assert "Value error" not in line
     assert said in line
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("RATE", "often", "'often' is no rate; wanted STORYQA_RATE such as '600/minute'"),
+        ("RATE_STORAGE", "nowhere://1.2.3.4", "wanted redis://HOST:PORT in STORYQA_RATE_STORAGE"),
+        ("JOBS", "sqlite://file", "'sqlite' is no database for jobs"),
+    ],
+)
+def test_what_no_worker_can_use_is_told_before_the_address_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"STORYQA_{name}", value)
+    assert run(["serve", "--port", "0"]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+
+
+def test_a_bad_book_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STORYQA_STORE", str(tmp_path / "store"))
+    empty, good = tmp_path / "empty.txt", tmp_path / "good.txt"
+    empty.touch()
+    good.write_text(shelf.WELL, "utf-8")
+    assert run(["index", str(empty)]) == 2
+    assert capsys.readouterr().err.count(str(empty)) == 1
+    assert run(["index", str(good), "--id", "No Slug"]) == 2
+    assert capsys.readouterr().err.startswith(f"storyqa: {good}: 'No Slug' cannot be")
+
+
+def test_an_empty_store_that_an_option_names_is_named_where_books_are_to_be_added(
+    storyqa: Run, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "my books")
+    assert storyqa("books").startswith("┏")
+    assert f"add one: storyqa index PATH --store '{place}'" in storyqa("books", "--store", place)
 
 
 def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(

@@ -86,8 +86,8 @@ class RateLimits:
             counts = _MonotonicStorage() if storage is None else _shared_storage(storage)
         except (ValueError, ConfigurationError) as error:
             raise StoryQAError(
-                f"rates cannot be counted at {storage!r} ({error}); wanted redis://HOST:PORT, "
-                "and the package redis installed"
+                f"rates cannot be counted at {storage!r} ({error}); wanted redis://HOST:PORT "
+                "in STORYQA_RATE_STORAGE, and the package redis installed"
             ) from error
         self._limiter = FixedWindowRateLimiter(counts)
         self._where = "" if storage is None else urlsplit(storage).netloc.rpartition("@")[2]
@@ -124,9 +124,11 @@ def _rate(rate: str) -> RateLimitItem:
     try:
         limits = parse_many(rate)
     except ValueError as error:
-        raise StoryQAError(f"{rate!r} is no rate; wanted such as '600/minute'") from error
+        raise StoryQAError(f"{rate!r} is no rate; wanted STORYQA_RATE such as '600/minute'") from error
     if len(limits) != 1 or limits[0].amount < 1:
-        raise StoryQAError(f"{rate!r} is no rate to keep; wanted one of 1 or more, such as '600/minute'")
+        raise StoryQAError(
+            f"{rate!r} is no rate to keep; wanted one of 1 or more in STORYQA_RATE, such as '600/minute'"
+        )
     return limits[0]
 
 

@@ -50,6 +50,6 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     )
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not marks_by_style(out)))
-    where = "" if store is None else f" --store {shlex.quote(str(store))}"
+    where = "" if store is None else f" --store {shlex.quote(store)}"
     hint = f'storyqa ask {BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
     out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)

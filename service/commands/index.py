@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.commands.index_outcomes import Report, line, record, tell_ignored
+from service.commands.index_outcomes import Report, complaint, line, record, tell_ignored
 from service.commands.options import AsJson, Store
 from terminal.output import print_json
 from terminal.progress import ProgressBars
@@ -150,7 +150,7 @@ def index(
                     if not as_json:
                         bars.say(line(outcome))
                     continue
-                print(f"storyqa: {outcome.name}: {outcome.message}", file=sys.stderr, flush=True)
+                print(f"storyqa: {complaint(outcome)}", file=sys.stderr, flush=True)
                 if manifest is not None and outcome.transient:
                     print("storyqa: stopped; the same command goes on", file=sys.stderr, flush=True)
                     raise typer.Exit(1)

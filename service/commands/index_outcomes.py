@@ -78,6 +78,12 @@ def line(outcome: Outcome) -> str:
     return f"{outcome.id}: {', '.join(facts)}"
 
 
+def complaint(outcome: Outcome) -> str:
+    """What people read of a book that failed; its name once, which most errors begin with."""
+    named = outcome.message.startswith(outcome.name)
+    return outcome.message if named else f"{outcome.name}: {outcome.message}"
+
+
 def record(outcome: Outcome) -> dict[str, Any]:
     """What machines read of any outcome."""
     content: dict[str, Any] = {"name": outcome.name, "id": outcome.id, "status": outcome.status}

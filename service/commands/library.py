@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +37,8 @@ def books(
     elif read:
         _print_table(read)
     elif not damaged and not after:
-        said = f"No books in {settings.store} yet; add one: storyqa index PATH"
+        where = "" if store is None else f" --store {shlex.quote(store)}"
+        said = f"No books in {settings.store} yet; add one: storyqa index PATH{where}"
         console().print(said, markup=False, soft_wrap=True)
     if damaged:
         raise typer.Exit(1)

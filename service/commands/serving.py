@@ -45,6 +45,7 @@ def serve(
 
         address, bound = listening.getsockname()[:2]
         ring = _check_keys(address, settings)
+        _check_shared(settings)
         url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
         if as_json:
             print_json(
@@ -88,6 +89,16 @@ def _check_keys(address: str, settings: Settings) -> Keyring:
             "storyqa keys create NAME, or serve everyone with --insecure"
         )
     return ring
+
+
+def _check_shared(settings: Settings) -> None:
+    """Raise ``StoryQAError`` for what each worker would refuse, once it has loaded all that it needs."""
+    from service.access.rate_limits import RateLimits
+    from service.ingestion.job_database import job_database
+
+    RateLimits(settings.rate, settings.rate_storage)
+    if settings.jobs_url is not None:
+        job_database(settings.state_folder, settings.jobs_url)
 
 
 def _listen(host: str, port: int) -> socket.socket:

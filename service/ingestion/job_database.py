@@ -202,6 +202,7 @@ def job_database(folder: Path, url: str | None) -> JobDatabase:
     if not url.startswith(_SCHEMES):
         scheme = url.partition("://")[0]
         raise BadJobsAddress(
-            f"{scheme[:20]!r} is no database for jobs; wanted postgresql://USER:PASSWORD@HOST/NAME"
+            f"{scheme[:20]!r} is no database for jobs; wanted postgresql://USER:PASSWORD@HOST/NAME in "
+            "STORYQA_JOBS"
         )
     return PostgresJobs(url)
