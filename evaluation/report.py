@@ -178,9 +178,10 @@ def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scor
     whole = known and known.splits.get(benchmark.split)
     stories = len({one.story for one in predictions})
     if whole and (stories, len(predictions)) != (whole.stories, whole.questions):
+        # Questions that name no story, as those of some data sets, count as one each.
+        of_stories = f", {stories} of its {whole.stories:,} stories" if stories <= whole.stories else ""
         notes.append(
-            f"these are {len(predictions):,} of the split's {whole.questions:,} questions, "
-            f"{stories} of its {whole.stories:,} stories"
+            f"these are {len(predictions):,} of the split's {whole.questions:,} questions{of_stories}"
         )
     notes += benchmark.notes
     if benchmark.has_candidates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from collections import Counter
 from collections.abc import Callable
@@ -230,6 +231,16 @@ def test_so_many_official_questions_are_drawn_by_the_seed(tmp_path: Path) -> Non
     assert few == load(tmp_path, setting="V", count=10).questions
     assert len(few) == 10
     assert set(few) < set(load(tmp_path, setting="V").questions)
+
+
+def test_a_part_of_the_split_is_not_told_to_be_of_more_stories_than_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    official(tmp_path, *([*OFFICIAL, QUERY.replace("slept", f"slept {n} times")] for n in range(8)))
+    command = ["evaluate", "cbt", "--data", str(tmp_path), "--setting", "NE", "--reader", "random-rank"]
+    assert run([*command, "--out", str(tmp_path / "out"), "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert "these are 8 of the split's 8,000 questions" in notes
 
 
 MALFORMED: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {

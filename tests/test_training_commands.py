@@ -185,6 +185,19 @@ def test_a_decoder_is_not_trained_into_the_folder_of_its_encoder(
     assert "is the folder of --start" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("below", ["", "run"])
+def test_an_out_that_can_be_no_folder_is_refused_before_the_data_are_read(
+    below: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / below
+    for command in (["span"], ["cbt", "--system", "kneser-ney"], ["babi"], ["recipe"]):
+        assert run(["train", *command, "--data", str(tmp_path / "nowhere"), "--out", str(out)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"storyqa: {out} cannot be written (")
+        assert error.endswith("); give another --out\n")
+
+
 def test_the_list_of_commands_imports_no_model() -> None:
     code = (
         "import json, sys\nfrom service.cli import run\ncode = run(['train', '--help'])\n"

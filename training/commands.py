@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.models import OptionInfo
 
+from text.errors import StoryQAError
 from text.registry import import_object
 from training.objectives import OBJECTIVES, ObjectiveSpec
 
@@ -73,6 +74,10 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     ) -> None:
         from training.invocation import Invocation
 
+        try:
+            out.mkdir(parents=True, exist_ok=True)  # now: to read the data may take minutes
+        except OSError as error:
+            raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
         run = Invocation(data, out, _command_line(), resume, context.obj().cache)
         own = {option.name: values[option.name] for option in own_options}
         if settings_class is None:
