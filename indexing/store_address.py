@@ -23,12 +23,14 @@ def checked_address(given: StoreAddress) -> StoreAddress:
     """
     if isinstance(given, Path):
         return given
-    if "://" not in given:
-        return folder_named(given)
-    parts = urlsplit(given)
     wanted = (
         "wanted a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER"
     )
+    if not given:  # as a variable of a shell is that has not been set; the Path of it is the folder one is in
+        raise BadAddress(f"{given!r} is no address of a store; {wanted}")
+    if "://" not in given:
+        return folder_named(given)
+    parts = urlsplit(given)
     if parts.scheme == "file":
         if parts.netloc not in ("", "localhost") or not parts.path:
             raise BadAddress(f"{given!r} is no folder of this machine; {wanted}")

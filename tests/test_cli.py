@@ -368,9 +368,8 @@ def test_an_empty_store_that_an_option_names_is_named_where_books_are_to_be_adde
 def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(
     storyqa: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "file").write_text("no folder")
     (tmp_path / "book.txt").write_text(shelf.WELL, encoding="utf-8")
-    monkeypatch.setenv("STORYQA_STORE", str(tmp_path / "file"))
+    monkeypatch.setenv("STORYQA_STORE", str(tmp_path / "store"))
     arguments = ("index", str(tmp_path / "book.txt"), "--workers", "0")
     assert "wanted 1 or more" in storyqa(*arguments, code=2)
     monkeypatch.setitem(COMMANDS, "evaluate", "evaluation.no_such_module:app")

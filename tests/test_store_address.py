@@ -46,7 +46,15 @@ def test_an_address_is_a_folder_or_a_prefix_of_a_bucket(given: Path | str, meant
 
 @pytest.mark.parametrize(
     "given",
-    ["ftp://library/novels", "s3://", "s3:///novels", "file://host/books", "s3://key@library", "s3://a?b"],
+    [
+        "",
+        "ftp://library/novels",
+        "s3://",
+        "s3:///novels",
+        "file://host/books",
+        "s3://key@library",
+        "s3://a?b",
+    ],
 )
 def test_what_is_no_address_is_one_line_that_says_what_is(
     given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -54,11 +62,31 @@ def test_what_is_no_address_is_one_line_that_says_what_is(
     with pytest.raises(BadAddress, match="s3://BUCKET/PREFIX"):
         open_store(given, tmp_path, 1)
     assert cli.run(["books", "--store", given]) == 2
-    monkeypatch.setenv("STORYQA_STORE", given)
+    monkeypatch.setenv("STORYQA_STORE", given or "s3://")  # an empty variable is as one that is not set
     assert cli.run(["books"]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
     assert all(given in line and "s3://BUCKET/PREFIX" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "command", [["books"], ["verify"], ["gc"], ["shelves", "list"], ["index", __file__]], ids=" ".join
+)
+def test_a_file_is_no_store(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "book.txt"
+    file.touch()
+    assert cli.run([*command, "--store", str(file)]) == 2
+    said = f"storyqa: {file} is a file; wanted the folder of a store, which need not exist yet\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_store_without_books_is_not_said_to_be_sound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["verify", "--store", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"storyqa: {tmp_path} holds no books to check; wanted a store that has some\n"
+    )
 
 
 def test_folders_of_settings_may_begin_with_the_users_home(

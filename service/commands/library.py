@@ -126,9 +126,13 @@ def verify(
 ) -> None:
     """Check every file of a book's index, or of all, against its checksums; exit code 1 if one is damaged."""
     from service.settings import load_settings
+    from text.errors import StoryQAError
 
-    shelf = load_settings(store).index_store()
+    settings = load_settings(store)
+    shelf = settings.index_store()
     ids = shelf.ids() if book_id is None else [shelf.full_id(book_id)]
+    if not ids:  # a mistyped store looks like an empty one
+        raise StoryQAError(f"{settings.store} holds no books to check; wanted a store that has some")
     with ProgressBars("checking") as bars:
         found: dict[str, list[str]] = {}
         for one in ids:
