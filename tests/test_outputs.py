@@ -54,6 +54,27 @@ def test_a_folder_where_a_file_is_wanted_is_refused_before_the_data_are_read(
 @pytest.mark.parametrize(
     "command",
     [
+        ["natural", "--data", "nowhere"],
+        ["facts", "--data", "nowhere", "--stories", "nowhere"],
+        ["unanswerable", "--benchmark", "fairytaleqa", "--data", "nowhere"],
+    ],
+    ids=lambda command: str(command[0]),
+)
+def test_who_cannot_be_asked_is_told_before_the_data_are_read(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option, given, said in (
+        ("--reader", "overlab", "unknown reader 'overlab' (did you mean 'overlap'?)"),
+        ("--retriever", "bm52", "unknown retriever 'bm52' (did you mean 'bm25'?)"),
+        ("--extractor", "rnn", "unknown reader 'rnn'") if command[0] == "facts" else ("-k", "0", "k is 0"),
+    ):
+        assert run(["evaluate", *command, option, given]) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         ["cloze"],
         ["cloze", "--format", "cbt"],
         ["evaluate", "unanswerable", "--benchmark", "fairytaleqa", "--data"],

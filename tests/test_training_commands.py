@@ -154,6 +154,11 @@ def test_a_run_records_the_settings_that_older_checkpoints_have(name: str) -> No
         (["cbt", "--system", "kneser-ney", "--words", "300"], "--words"),
         (["cbt", "--system", "cloze-frequency@corpus", "--epochs", "2"], "--epochs"),
         (["average", "--resume"], "--resume"),
+        *(
+            ([*command, "--rate", rate], "--rate")
+            for command in (["span"], ["large"], ["dense"], ["write"], ["cbt"], ["wr-bow"])
+            for rate in ("0", "-0.001", "nan")
+        ),
     ],
 )
 def test_an_option_that_an_objective_has_not_or_a_value_out_of_bounds_is_refused(

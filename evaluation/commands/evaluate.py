@@ -18,9 +18,9 @@ import typer
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.commands.facts import facts
 from evaluation.commands.natural import natural
-from evaluation.commands.options import Store, with_indexes
+from evaluation.commands.options import Store, check_asked, with_indexes
 from evaluation.commands.unanswerable import unanswerable
-from readers import DEFAULT_READER, READERS, kind_of, spec_of
+from readers import DEFAULT_READER, READERS, spec_of
 from retrieval import DEFAULT_RETRIEVER, RETRIEVERS, retriever_for
 from text.cloze import blanks
 from text.errors import Stopped, StoryQAError
@@ -208,6 +208,7 @@ def _evaluate(
     """Load, answer, score, and leave predictions, scores and plots; ``given`` are the loader's arguments."""
     from evaluation.benchmarks.benchmark import sample
     from evaluation.heat_maps import write_heat_maps
+    from evaluation.metrics.overlap import require_extra
     from evaluation.plots import plot, plot_choices, plot_confidence
     from evaluation.report import outcome
     from evaluation.run import evaluate
@@ -219,7 +220,8 @@ def _evaluate(
     from terminal.progress import ProgressBars
 
     options = Options(retriever_for(retriever), reader, k, limit, seed, mrr, configuration.reader_settings)
-    _check(options)
+    require_extra()
+    check_asked(options.retriever, options.reader, options.k)
     if heat_maps is not None:
         _check_attention(reader_for(reader, "____"))  # each question that may be shown so has a blank
     with ProgressBars("loading the questions"):  # made of books, they take minutes once
@@ -256,18 +258,6 @@ def _evaluate(
     else:
         print_outcome(result, benchmark.metrics, console())
         console().print(f"predictions, scores and plots: {out}", markup=False, soft_wrap=True)
-
-
-def _check(options: Options) -> None:
-    """Find fault with the options before any data is read."""
-    from answering.book_qa import Ask
-    from evaluation.metrics.overlap import require_extra
-    from text.registry import check_name
-
-    require_extra()
-    check_name("retriever", options.retriever, RETRIEVERS)
-    check_name("reader", kind_of(options.reader), READERS)
-    Ask("any", "Is k in bounds?", k=options.k)
 
 
 def _typical(questions: Sequence[Question]) -> str:

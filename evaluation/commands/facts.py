@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, Stories, with_indexes
+from evaluation.commands.options import (
+    AsJson,
+    ReaderName,
+    RetrieverName,
+    Store,
+    Stories,
+    check_asked,
+    with_indexes,
+)
 from evaluation.commands.results import show_result
 from readers import DEFAULT_EXTRACTOR, DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
@@ -37,6 +45,7 @@ def facts(
     from evaluation.outputs import check_file
     from terminal.progress import ProgressBars
 
+    check_asked(retriever, reader, extractor=extractor)
     if out is not None:
         check_file(out, data, stories)
     configuration = with_indexes(context.obj(), store)

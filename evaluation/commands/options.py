@@ -34,3 +34,16 @@ def with_indexes(configuration: Configuration, store: str | None) -> Configurati
     place = configuration.cache / "evaluation" if store is None else checked_address(store)
     # Absolute, for processes of a cluster that work in folders of their own.
     return replace(configuration, store=place.absolute() if isinstance(place, Path) else place)
+
+
+def check_asked(retriever: str, reader: str, k: int = 5, extractor: str | None = None) -> None:
+    """Find fault with what answers before any data are read."""
+    from answering.ask import Ask
+    from readers import READERS, kind_of
+    from retrieval import RETRIEVERS
+    from text.registry import check_name
+
+    check_name("retriever", retriever, RETRIEVERS)
+    for name in filter(None, (reader, extractor)):
+        check_name("reader", kind_of(name), READERS)
+    Ask("any", "Is k in bounds?", k=k)

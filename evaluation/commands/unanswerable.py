@@ -9,7 +9,7 @@ import typer
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.holdout import HELD_OUT_HELP
-from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, with_indexes
+from evaluation.commands.options import AsJson, ReaderName, RetrieverName, Store, check_asked, with_indexes
 from evaluation.commands.results import show_result
 from readers import DEFAULT_READER
 from retrieval import DEFAULT_RETRIEVER
@@ -49,6 +49,7 @@ def unanswerable(
     from terminal.progress import ProgressBars
     from text.registry import check_name
 
+    check_asked(retriever, reader, k)
     if out is not None:
         check_file(out, data)
     require_extra()

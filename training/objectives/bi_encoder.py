@@ -34,7 +34,7 @@ from training.corpora.novels import NOVELS
 from training.corpora.squad import ARTICLES
 from training.export import Provenance, Trained, require_backbone, save_weights, write_card
 from training.invocation import Invocation
-from training.objectives.options import Novels, Rank, Seed, Start
+from training.objectives.options import LEAST_RATE, Novels, Rank, Seed, Start
 from training.trainer import ADAMW, Trainer, autocast
 from training.validation import retrieval_scores
 
@@ -59,7 +59,7 @@ class BiEncoderSettings:
 
     seed: Seed = 13
     rank: Rank = 16
-    rate: Annotated[float, typer.Option(min=0.0, help="The learning rate.")] = 4e-4
+    rate: Annotated[float, typer.Option(min=LEAST_RATE, help="The learning rate.")] = 4e-4
     passes: Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")] = 2
     articles: Annotated[int, typer.Option(min=0, help="Batches of SQuAD's articles.")] = 80
     book_passes: int = 1

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from encoders.backbone import MINILM, MPNET
-from training.objectives.options import Everyday, Novels, Rank, Seed
+from training.objectives.options import LEAST_RATE, Everyday, Novels, Rank, Seed
 
 Fairytales = Annotated[int, typer.Option(min=0, help="Passes over FairytaleQA.")]
 Summaries = Annotated[int, typer.Option(min=0, help="Passes over NarrativeQA's summaries.")]
@@ -18,7 +18,7 @@ Articles = Annotated[
 ]
 Mctest = Annotated[int, typer.Option(min=0, help="Passes over MCTest.")]
 Clozes = Annotated[int, typer.Option(min=0, help="How many clozes of --cloze to see before all else.")]
-Rate = Annotated[float, typer.Option(help="The highest learning rate.")]
+Rate = Annotated[float, typer.Option(min=LEAST_RATE, help="The highest learning rate.")]
 Unlabelled = Annotated[
     float,
     typer.Option(

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+LEAST_RATE = 1e-12  # at 0 nothing is learnt
+
 Start = Annotated[
     Path | None,
     typer.Option(exists=True, file_okay=False, help="The folder of a run whose weights to begin with."),
@@ -26,7 +28,7 @@ Rank = Annotated[int, typer.Option(min=0, help="Train adapters of this rank (LoR
 # Of networks from nothing; None is what the system's paper has.
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)]
 Width = Annotated[int | None, typer.Option(min=1, help="Of the word vectors.", show_default=False)]
-Rate = Annotated[float | None, typer.Option(min=0.0, help="The learning rate.", show_default=False)]
+Rate = Annotated[float | None, typer.Option(min=LEAST_RATE, help="The learning rate.", show_default=False)]
 Batch = Annotated[int | None, typer.Option(min=1, help="Examples of a batch.", show_default=False)]
 Dropout = Annotated[
     float | None,
