@@ -41,7 +41,7 @@ def find_character(text: str, named: Sequence[Entity], asked: str) -> Entity:
         return Entity(" ".join(asked.split()), (), tuple(written), 0.0, 0.0, 0.0, is_site=False)
     near = near_names(found, asked)
     hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise UnknownCharacter(f"nobody is called {asked[:100]!r} up to there{hint}", near)
+    raise UnknownCharacter(f"nobody is called {asked[:100]!r} so far{hint}", near)
 
 
 def _called(found: Sequence[Entity], asked: str) -> list[Entity]:

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +30,7 @@ from service.commands import (
 )
 from service.open_files import raise_open_files
 from text.errors import Stopped, StoryQAError
+from text.registry import import_object
 
 if TYPE_CHECKING:
     from answering.configuration import Configuration
@@ -119,8 +119,7 @@ def _passing_on(name: str) -> Callable[[typer.Context], None]:
     """A command that imports the real one and hands it every argument as it came, and the surroundings."""
 
     def run(context: typer.Context) -> None:
-        module, _, attribute = COMMANDS[name].partition(":")
-        code = getattr(import_module(module), attribute)(
+        code = import_object(COMMANDS[name])(
             context.args, prog_name=f"storyqa {name}", standalone_mode=False, obj=_Surroundings()
         )
         if isinstance(code, int):
@@ -184,6 +183,8 @@ for _name, _help in _HELP.items():
 def main() -> None:
     """The console script."""
     _open_closed_streams()
+    if "_STORYQA_COMPLETE" in os.environ:
+        _take_in_what_is_completed()
     raise_open_files(_OPEN_FILES)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -196,6 +197,20 @@ def main() -> None:
         # Whoever read our output has gone; Python must not say so once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _take_in_what_is_completed() -> None:
+    """Have the real command stand where one is only passed on to, if a shell completes what is behind it."""
+    typed = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""  # zsh has the latter
+    [name] = typed.split()[1:2] or [""]
+    if name not in COMMANDS:
+        return
+    real: typer.Typer = import_object(COMMANDS[name])
+    app.registered_commands = [one for one in app.registered_commands if one.name != name]
+    if real.registered_callback is None and len(real.registered_commands) == 1:
+        app.registered_commands += real.registered_commands
+    else:
+        app.add_typer(real, name=name)
 
 
 def _open_closed_streams() -> None:

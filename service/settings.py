@@ -186,6 +186,15 @@ class Settings(BaseSettings):
                 )
         return origins
 
+    @field_validator("traces")
+    @classmethod
+    def _http(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"https?://[^/]", value):
+            raise ValueError(
+                f"{value!r} is no address for traces; wanted such as http://127.0.0.1:4318/v1/traces"
+            )
+        return value
+
     @field_validator("model_servers", mode="before")
     @classmethod
     def _split_servers(cls, value: Any) -> Any:

@@ -314,6 +314,7 @@ def test_one_bad_book_does_not_keep_the_others_out(
         ("CORS_ORIGINS", "https://me@a.example", "is no origin"),
         ("CORS_ORIGINS", "https://a.example:port", "is no origin"),
         ("CORS_ORIGINS", "null", "is no origin"),
+        ("TRACES", "localhost:4318", "wanted such as http://127.0.0.1:4318/v1/traces"),
     ],
 )
 def test_a_bad_setting_is_named(

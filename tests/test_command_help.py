@@ -76,6 +76,12 @@ def test_the_manual_page_is_shown_without_a_warning(page: Path) -> None:
         (["sh"], ["show", "shelves"]),
         (["shelves", "cr"], ["create"]),
         (["ask", "--ret"], ["--retriever"]),
+        (["evaluate", "nov"], ["novels"]),
+        (["evaluate", "squad", "--li"], ["--limit"]),
+        (["train", "bid"], ["bidaf"]),
+        (["prepare", "wiki"], ["wikireading"]),
+        (["worlds", "--act"], ["--actors"]),
+        (["reproduce", "--vec"], ["--vectors"]),
     ],
 )
 def test_bash_completes_commands_and_options(tmp_path: Path, typed: list[str], completed: list[str]) -> None:

@@ -95,7 +95,7 @@ def test_any_part_of_a_name_will_do(index: BookIndex, cache: Path, asked: str) -
 
 
 def test_whoever_is_not_yet_named_is_unknown(index: BookIndex, cache: Path) -> None:
-    with pytest.raises(UnknownCharacter, match="nobody is called 'Mary Turner' up to there") as raised:
+    with pytest.raises(UnknownCharacter, match="nobody is called 'Mary Turner' so far") as raised:
         told(index, cache, "Mary Turner", before=LATER)
     assert raised.value.near == ()
 
