@@ -105,7 +105,7 @@ def test_a_command_that_runs_others_begins_none_after_it(
 
 @pytest.mark.training
 def test_training_says_how_to_go_on_from_its_checkpoint(tmp_path: Path) -> None:
-    class Interrupted(NeuralTask):  # type: ignore[type-arg]
+    class Interrupted(NeuralTask):
         def validate(self) -> dict[str, float]:
             raise KeyboardInterrupt
 
