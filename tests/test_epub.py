@@ -146,6 +146,44 @@ def test_the_table_of_contents_names_the_chapters(path: str, content: str, extra
     ]
 
 
+PARTS = (("Part One: Water", "The Weir", "The Flood"), ("Part Two: Fire", "The Spark", "The Ash"))
+NUMBERED_PARTS = (("PART I", "Chapter 1", "Chapter 2"), ("PART II", "Chapter 3", "Chapter 4"))
+
+
+@pytest.mark.parametrize("tag", ["h2", "p"])
+@pytest.mark.parametrize("parts", [PARTS, NUMBERED_PARTS])
+def test_a_part_and_its_first_chapter_may_begin_at_one_place(
+    parts: tuple[tuple[str, str, str], ...], tag: str
+) -> None:
+    files, entries = {}, ""
+    for number, (part, first, second) in enumerate(parts):
+        one, other = f"text/a{number}.xhtml", f"text/b{number}.xhtml"
+        files[f"OPS/{one}"] = page(f"<{tag}>{part}</{tag}><{tag}>{first}</{tag}><p>{PROSE}</p>")
+        files[f"OPS/{other}"] = page(f"<{tag}>{second}</{tag}><p>{PROSE}</p>")
+        entries += (
+            f'<li><a href="{one}">{part}</a><ol><li><a href="{one}">{first}</a></li>'
+            f'<li><a href="{other}">{second}</a></li></ol></li>'
+        )
+    files["OPS/nav.xhtml"] = page(f'<nav type="toc"><ol>{entries}</ol></nav>')
+    nav = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    files["OPS/package.opf"] = package(["a0", "b0", "a1", "b1"], nav)
+    book = read(pack(files))
+    assert titles(book) == [f"{part}, {chapter}" for part, *chapters in parts for chapter in chapters]
+    begins = [book.text[chapter.start :].split("\n")[0] for chapter in book.chapters]
+    assert begins == [name for part, _, second in parts for name in (part, second)]
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/x-oeb1-document", "application/xml", "text/xml", "application/xhtml+xml; charset=utf-8"]
+)
+def test_documents_are_known_by_their_names_where_their_type_is_an_old_or_a_wrong_one(kind: str) -> None:
+    opf = package(["a", "b"], '<item id="c" href="c.css" media-type="text/css"/>')
+    opf = opf.replace("application/xhtml+xml", kind).replace("</spine>", '<itemref idref="c"/></spine>')
+    files = {f"OPS/text/{name}.xhtml": page(f"<p>Text {name}.</p>") for name in "ab"}
+    book = read(pack({**files, "OPS/package.opf": opf, "OPS/c.css": "p {}"}))
+    assert book.text == "Text a.\n\nText b."
+
+
 def test_without_a_table_of_contents_headings_are_chapters() -> None:
     files = {
         "OPS/text/a.xhtml": page(f"<h2>The Weir</h2><p>{PROSE}</p>"),

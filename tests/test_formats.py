@@ -284,6 +284,32 @@ def test_parts_and_subtitles_marked_in_a_page_are_joined_to_chapters() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("number", "title"), [("h2", "h2"), ("h3", "h2"), ("h2", "h3")], ids=["as large", "larger", "smaller"]
+)
+@pytest.mark.parametrize(
+    "numbers",
+    [("1", "2"), ("II", "III"), ("CHAPTER ONE", "CHAPTER TWO"), ("One", "Twenty-two"), ("Chapter<br>1", "2")],
+)
+def test_the_heading_below_a_number_alone_is_the_title_of_that_chapter(
+    numbers: tuple[str, str], number: str, title: str
+) -> None:
+    page = "".join(
+        f"<{number}>{label}</{number}><{title}>The {name}</{title}><p>{PROSE}</p>"
+        for label, name in zip(numbers, ("Weir", "Mill"), strict=True)
+    )
+    book = read("gull.html", f"<html><body>{page}</body></html>")
+    first, second = (label.replace("<br>", " ") for label in numbers)
+    assert titles(book) == [f"{first}: The Weir", f"{second}: The Mill"]
+
+
+def test_years_and_names_are_no_numbers_of_chapters() -> None:
+    heads = ("1914", "Vi", "Six")
+    page = "".join(f"<h2>{head}</h2><h2>The {head}</h2><p>{PROSE}</p>" for head in heads)
+    book = read("gull.html", f"<html><body>{page}</body></html>")
+    assert titles(book) == ["1914", "The 1914", "Vi", "The Vi", "Six: The Six"]
+
+
 def test_a_page_without_marked_headings_is_searched_like_a_text() -> None:
     book = read(
         "gull.html",

@@ -267,3 +267,21 @@ def test_a_bookmark_without_a_place_on_its_page_leads_to_the_page() -> None:
         ("Two", "So 2 ends."),
     ]
     assert [content.text[start:][:6] for start in starts] == ["Page 0", "Page 1", "Page 2"]
+
+
+def test_bookmarks_of_a_part_and_of_its_first_chapter_may_lead_to_one_page() -> None:
+    pages = [
+        [row(title, page, 500), row(f"Page {page} begins.", page, 400)]
+        for page, title in enumerate(("PART I", "Chapter 2"))
+    ]
+    outline = [
+        Bookmark(1, "Part I", 0, None),
+        Bookmark(2, "Chapter 1", 0, None),
+        Bookmark(2, "Chapter 2", 1, None),
+    ]
+    _, contents, _ = lay_out(pages, outline)
+    assert [(mark.label, mark.start > 0) for mark in contents] == [
+        ("Part I", False),
+        ("Chapter 1", False),
+        ("Chapter 2", True),
+    ]

@@ -20,7 +20,8 @@ from indexing.formats.epub_navigation import (
 from indexing.formats.markup import Document
 from indexing.formats.spine import Spine
 
-_DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
+_DOCUMENT_SUFFIXES = (".xhtml", ".html", ".htm")  # of documents that are called XML only
 
 
 def read_epub(data: bytes, name: str) -> Document:
@@ -44,7 +45,7 @@ def read_epub(data: bytes, name: str) -> Document:
     linear = (each.get("idref") for each in package.iter("itemref") if each.get("linear") != "no")
     for id in dict.fromkeys(linear):
         item = items.get(id)
-        if item is None or item.get("media-type") not in _DOCUMENTS or is_navigation(item):
+        if item is None or not _is_document(item) or is_navigation(item):
             continue
         path = resolve(folder, item.get("href"))
         if path in numbers:
@@ -71,6 +72,12 @@ def read_epub(data: bytes, name: str) -> Document:
         tuple(spine.left_out(content, contents)),
         _cover(archive, package, folder, items),
     )
+
+
+def _is_document(item: Any) -> bool:
+    stated = (item.get("media-type") or "").partition(";")[0].strip().lower()
+    named = item.get("href").partition("#")[0].lower()
+    return stated in _DOCUMENTS or named.endswith(_DOCUMENT_SUFFIXES)
 
 
 def _cover(archive: Archive, package: Any, folder: str, items: Mapping[str, Any]) -> bytes | None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from indexing.book import Page
 from indexing.formats.archive import Archive, text_of
-from indexing.formats.markup import Mark, MarkedText
+from indexing.formats.markup import Mark, MarkedText, in_text
 
 _MOST_ENTRIES = 10_000  # of a table of contents
 _MOST_PAGES = 20_000
@@ -50,12 +50,12 @@ def contents_of(
         return ()
     entries = _links(navigation.root, "toc") or _points(navigation.root, "navPoint")
     ends = {mark.start: mark.end for mark in content.marks}
-    marks: dict[int, Mark] = {}
+    marks: list[Mark] = []
     for depth, label, href in entries[:_MOST_ENTRIES]:
         start = _place(href, navigation, numbers, content.anchors)
-        if start is not None and label and start not in marks:
-            marks[start] = Mark(start, ends.get(start, start), depth, label)
-    return tuple(sorted(marks.values(), key=lambda mark: mark.start))
+        if start is not None and label:
+            marks.append(Mark(start, ends.get(start, start), depth, label))
+    return in_text(marks, content.marks)
 
 
 def pages_of(navigation: Navigation | None, numbers: dict[str, int], content: MarkedText) -> tuple[Page, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from indexing.book import Chapter, LeftOut, Page
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import named_headings
 from indexing.chapters.headings import ACT, CHAPTER, STORY, TITLE, Heading, clean
-from indexing.chapters.numerals import numeral
+from indexing.chapters.numerals import NUMERAL, numeral
 from indexing.chapters.outline import find_chapters, nested
 from indexing.formats.plain_text import normalise
 
@@ -24,6 +26,9 @@ _NOT_A_CHAPTER = re.compile(
 )
 _LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
 NOTE_MARK = re.compile(r"\s*[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?\s*")  # what leads to a note
+_NO_WORD = re.compile(r"[ivxlc]+|\d+", re.I)  # years; and in small letters words and names
+_BARE = re.compile(rf"(?<!\S){NUMERAL}$")
+_NEAREST = 5  # headings behind a place that may be of what begins there
 _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it that is its title
 
 
@@ -108,6 +113,35 @@ def join(blocks: Iterable[Block]) -> MarkedText:
     return MarkedText(_GAP.join(pieces), tuple(marks), anchors, inside)
 
 
+def in_text(entries: Iterable[Mark], headings: Sequence[Mark]) -> tuple[Mark, ...]:
+    """The entries of a table of contents, in the order of the text whose ``headings`` these are.
+
+    Several may lead to one place: of those the first is kept and what is within it, as a part's first chapter
+    is, which begins at the heading of its name that follows, if there is one.
+    """
+    at: dict[int, list[Mark]] = {}
+    for entry in entries:
+        there = at.setdefault(entry.start, [])
+        if not there or (entry.depth > there[-1].depth and _words(entry) != _words(there[-1])):
+            there.append(entry)
+    starts = [heading.start for heading in headings]
+    found: list[Mark] = []
+    for start, after in zip_longest(sorted(at), sorted(at)[1:]):
+        found.append(at[start][0])
+        first = bisect_right(starts, start)
+        last = len(starts) if after is None else bisect_left(starts, after)
+        for entry in at[start][1:]:
+            named = headings[first : min(last, first + _NEAREST)]
+            own = next((one for one in named if _words(one) == _words(entry)), entry)
+            found.append(replace(entry, start=own.start, end=own.end))
+            first += own is not entry
+    return tuple(found)
+
+
+def _words(mark: Mark) -> list[str]:
+    return re.findall(r"\w+", mark.label[:_LONGEST_TITLE].lower())
+
+
 def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:
     """The chapters by the first of the sources that marks two or more, else by what the text looks like."""
     for marks in sources:
@@ -132,14 +166,25 @@ def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:
         adjacent = before is not None and mark.start - before.end <= _SUBTITLE_GAP
         if heading:
             headings.append(heading)
+        elif (
+            before is not None
+            and adjacent
+            and before.number
+            and (mark.depth > chapters_at or _is_bare(before))
+        ):
+            title = f"{before.title}: {_title(mark)}"[:_LONGEST_TITLE]
+            headings[-1] = replace(before, end=mark.end, title=title)
         elif mark.depth > chapters_at:
-            if before is not None and adjacent and before.number:
-                title = f"{before.title}: {_title(mark)}"[:_LONGEST_TITLE]
-                headings[-1] = replace(before, end=mark.end, title=title)
+            continue
         elif mark.depth == chapters_at or depths[mark.depth] > 1:
             level = CHAPTER if mark.depth == chapters_at else STORY
             headings.append(Heading(mark.start, mark.end, level, TITLE, None, _title(mark)))
     return headings
+
+
+def _is_bare(heading: Heading) -> bool:
+    """Whether a heading is the number of a chapter alone, whose title may be a heading of its own."""
+    return heading.level >= ACT and _BARE.search(heading.title) is not None
 
 
 def _title(mark: Mark) -> str:
@@ -147,13 +192,14 @@ def _title(mark: Mark) -> str:
 
 
 def counted(mark: Mark) -> Heading | None:
-    """The heading that a mark's label spells: a numbered one, a known phrase, or a numeral alone."""
+    """The heading that a mark's label spells: a numbered one, a known phrase, or a number alone."""
     label = mark.label.strip()
     found = [*divisions(label), *named_headings(label)]
     if found:
         return replace(found[0], start=mark.start, end=mark.end)
     match = re.fullmatch(r"(\d{1,3}|[IVXLC]+)(?:[.:)\s\u2014-]+(.*))?", label, re.S)
-    number = numeral(match[1]) if match else None
-    if match is None or not number:
+    said = match[1] if match else "" if _NO_WORD.fullmatch(label) else label.rstrip(".:")
+    number = numeral(said)
+    if not number:
         return None
     return Heading(mark.start, mark.end, CHAPTER, "numeral", number, _title(mark))

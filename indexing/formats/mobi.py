@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from indexing.errors import SourceError
 from indexing.formats.archive import damaged, listed
-from indexing.formats.markup import Document, Mark, MarkedText
+from indexing.formats.markup import Document, Mark, MarkedText, in_text
 from indexing.formats.media_type import WANTED
 from indexing.formats.mobi_header import AUTHOR, COVER, SECOND_BOOK, Header, read_header
 from indexing.formats.mobi_markup import Markup, markup_of
@@ -89,17 +89,17 @@ def _read(markup: Markup, encoding: str, name: str) -> tuple[Spine, MarkedText, 
         anchors |= {position: f"{spine_number}#byte{position}" for position in positions}
     content = spine.content()
     ends = {mark.start: mark.end for mark in content.marks}
-    contents: dict[int, Mark] = {}
+    contents: list[Mark] = []
     for place in markup.contents:
         found = content.anchors.get(anchors.get(place.position, ""))
         if found is not None:
-            contents.setdefault(found, Mark(found, ends.get(found, found), place.depth, place.label))
+            contents.append(Mark(found, ends.get(found, found), place.depth, place.label))
     beginnings = {content.anchors.get(f"{at}#"): at for at in range(len(spine.kinds))}
     for place in markup.guide:
         found = content.anchors.get(anchors.get(place.position, ""))
         if found is not None and found in beginnings:  # else it is a place within a document
             spine.kinds[beginnings[found]].append(place.label)
-    return spine, content, tuple(contents[start] for start in sorted(contents))
+    return spine, content, in_text(contents, content.marks)
 
 
 def _with_anchors(document: bytes, start: int, positions: list[int], encoding: str) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from indexing.chapters.numerals import numeral
-from indexing.formats.markup import Mark, MarkedText
+from indexing.formats.markup import Mark, MarkedText, in_text
 
 _GAP = "\n\n"
 _WIDE_GAP = 1.4  # lines; as a gap between paragraphs
@@ -117,9 +117,10 @@ def lay_out(
         before = line
     paragraphs.append((start, at, lines[-1].height))
     text = "".join(pieces)
+    headings = _headings(text, paragraphs, usual.height)
     return (
-        MarkedText(text, _headings(text, paragraphs, usual.height), {}),
-        tuple(_marks(lines, places, paragraphs, bookmarks)),
+        MarkedText(text, headings, {}),
+        in_text(_marks(lines, places, paragraphs, bookmarks), headings),
         _page_starts(lines, places, len(pages), len(text)),
     )
 
@@ -207,13 +208,12 @@ def _marks(
     paragraphs: Sequence[tuple[int, int, float]],
     bookmarks: Sequence[Bookmark],
 ) -> Iterator[Mark]:
-    """Bookmarks as marks, in the order of the text, the first of those that lead to the same paragraph."""
+    """Bookmarks as marks of the paragraphs that they lead to."""
     by_page: dict[int, list[tuple[float, int]]] = defaultdict(list)  # minus the height, and the place
     for line, place in zip(lines, places, strict=True):
         by_page[line.page].append((-line.bottom - 0.5 * line.height, place))
     for on_page in by_page.values():
         on_page.sort()
-    found: dict[int, Mark] = {}
     for bookmark in bookmarks:
         on_page = by_page.get(bookmark.page, [])
         first = 0 if bookmark.top is None else bisect_left(on_page, (-bookmark.top, 0))
@@ -221,8 +221,7 @@ def _marks(
             continue
         start, end, _ = paragraphs[bisect_right(paragraphs, on_page[first][1], key=lambda each: each[0]) - 1]
         end = end if end - start <= _LONGEST_HEADING else start
-        found.setdefault(start, Mark(start, end, bookmark.depth, bookmark.label))
-    yield from sorted(found.values(), key=lambda mark: mark.start)
+        yield Mark(start, end, bookmark.depth, bookmark.label)
 
 
 def _page_starts(lines: Sequence[Line], places: Sequence[int], count: int, length: int) -> list[int]:
