@@ -128,3 +128,16 @@ def test_a_header_states_author_and_language() -> None:
     head = "The Project Gutenberg EBook\n\nTitle: The Weir\n\nAuthor: Anse Vell\n\nLanguage: English\n"
     assert (stated_author(head), stated_language(head)) == ("Anse Vell", "en")
     assert stated_author("Author: a line of a play") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "author"),
+    [
+        ("Anse Vell\n        Wilm  Orr\n        Osk Tam", "Anse Vell, Wilm Orr, Osk Tam"),
+        ("Anse Vell and\n        Wilm Orr", "Anse Vell and Wilm Orr"),
+        ("Vell, Anse,\n  the younger", "Vell, Anse, the younger"),
+    ],
+)
+def test_a_header_may_state_an_author_a_line(written: str, author: str) -> None:
+    head = f"The Project Gutenberg eBook\n\nAuthor: {written}\n\nTranslator: Ib Sun\n        Eda Sun\n"
+    assert stated_author(head) == author

@@ -28,11 +28,21 @@ _CREDITS = re.compile(
     re.I,
 )
 _TITLE = re.compile(r"^Title:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
-_AUTHOR = re.compile(r"^Author:[^\S\n]*([^\n]+)", re.M)
+_AUTHOR = re.compile(r"^Author:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
+_BETWEEN_AUTHORS = re.compile(r"(?<!,)(?<!&)(?<!\band)\n\s*")  # the lines of their names
 _LANGUAGE = re.compile(r"^Language:[^\S\n]*(\w+)", re.M)
 _LANGUAGES = {
     **{"english": "en", "french": "fr", "german": "de", "spanish": "es", "italian": "it", "dutch": "nl"},
     **{"portuguese": "pt", "finnish": "fi", "swedish": "sv", "danish": "da", "latin": "la", "greek": "el"},
+    **{
+        "hungarian": "hu",
+        "polish": "pl",
+        "czech": "cs",
+        "norwegian": "no",
+        "icelandic": "is",
+        "russian": "ru",
+    },
+    **{"chinese": "zh", "japanese": "ja", "esperanto": "eo", "catalan": "ca", "tagalog": "tl", "welsh": "cy"},
 }
 _ENCODING = re.compile(rb"^Character set encoding:\s*(\S+)", re.M | re.I)
 _HEAD = 40_000  # characters in which a header ends
@@ -83,12 +93,14 @@ def _between_books(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 def stated_title(text: str) -> str | None:
     """The title that the header of a normalised Gutenberg text states."""
-    return _stated(_TITLE, text)
+    found = _stated(_TITLE, text)
+    return found and " ".join(found.split())
 
 
 def stated_author(text: str) -> str | None:
-    """The author that the header of a normalised Gutenberg text states."""
-    return _stated(_AUTHOR, text)
+    """The authors that the header of a normalised Gutenberg text states, on one line."""
+    found = _stated(_AUTHOR, text)
+    return found and " ".join(_BETWEEN_AUTHORS.sub(", ", found).split())
 
 
 def stated_language(text: str) -> str | None:
@@ -98,7 +110,7 @@ def stated_language(text: str) -> str | None:
 
 def _stated(line: re.Pattern[str], text: str) -> str | None:
     match = line.search(text, 0, _HEAD) if "project gutenberg" in text[:_HEAD].lower() else None
-    return re.sub(r"\s+", " ", match[1]).strip() if match else None
+    return match[1].strip() if match else None
 
 
 def stated_encoding(data: bytes) -> str | None:
