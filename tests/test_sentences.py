@@ -44,6 +44,10 @@ def test_sentences_cover_every_non_space_character_once_and_in_order(text: str) 
         "It stands in Vol. I of the set, chap. IV, and Bk. 3.",
         "She sailed on Jan. 5 and was back on Sept. 12.",
         "Mr.[1] Quill came.",
+        "He paid \u00a31 10s. 6d. for the weir, or 2l. 3s. in all.",
+        "It was built in A.D. 1500 or c. 1520, say ca. 1510.",
+        "Geo. Quill, Wm. Orr and the Rt. Hon. Osk Tam sat with Brig. Gen. Vell.",
+        "12. The gull has the weir.",
     ],
 )
 def test_one_sentence_is_not_cut(text: str) -> None:
@@ -65,6 +69,9 @@ def test_one_sentence_is_not_cut(text: str) -> None:
         "He is a good sort of chap. | I know him.",
         "He sold one vol. | Its price was low.",
         "They will not go before Mar. | The ice is thick.",
+        "He owed me 10s. | Six of them were for the gull.",
+        "It fell in the year 40 B.C. | 12 men were under it.",
+        "How many? | 12. | The gull ate one.",
     ],
 )
 def test_sentences_end_at_stops_and_their_quotes(text: str) -> None:

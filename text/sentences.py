@@ -19,10 +19,14 @@ _ABBREVIATIONS = frozenset(
     re.findall(
         r"\S+",
         """mr mrs ms messrs mme mlle mlles dr prof rev revd hon st ste sr fr capt captn cpt col gen lt lieut
-        maj sgt cmdr adm gov pres sen rep supt vs viz cf eg ie e.g i.e al ibid mt ft approx""",
+        maj sgt sergt serjt corp brig cmdr adm gov pres sen rep supt insp rt mons mdlle mdme
+        wm chas geo jas jno thos robt edw edwd benj saml vs viz cf eg ie e.g i.e al ibid mt ft approx""",
     )
 )
-_BEFORE_NUMBERS = frozenset(re.findall(r"\S+", "no nos vol vols chap ch bk pt p pp fig figs sec art l ll"))
+_BEFORE_NUMBERS = frozenset(
+    re.findall(r"\S+", "no nos vol vols chap ch bk pt p pp fig figs sec art l ll c ca a.d")
+)
+_SHILLINGS = re.compile(r"\d+[ls]")  # before pence
 _BEFORE_NUMERALS = frozenset(("vol", "vols", "chap", "ch", "bk", "pt"))
 _BEFORE_DAYS = frozenset(re.findall(r"\S+", "jan feb mar apr jun jul aug sept sep oct nov dec"))
 _ROMAN = re.compile(r"[IVXLC]+\b")
@@ -36,7 +40,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     Together they cover every non-space character once. A sentence ends at a full stop, question or
     exclamation mark and its closing quotes, unless what stands before it is an abbreviation or an
     initial or what follows goes on in lower case; and always at a blank line. A speaker's name
-    in capitals (``HAMLET. Words, words``) stays with the words spoken.
+    in capitals (``HAMLET. Words, words``) stays with the words spoken, and so does a paragraph's number.
     """
     spans: list[tuple[int, int]] = []
     start = _skip_space(text, 0)
@@ -89,10 +93,11 @@ def _ends_sentence(text: str, start: int, stop: tuple[int, int], end: int) -> bo
     numeral = _ROMAN.match(text, follows) if key in _BEFORE_NUMERALS else None
     if numeral and (numeral[0] != "I" or word[0].isupper()):  # "a good chap. I know him"
         return False
-    if key in _BEFORE_NUMBERS or key in _BEFORE_DAYS:
+    if key in _BEFORE_NUMBERS or key in _BEFORE_DAYS or _SHILLINGS.fullmatch(key):
         return not after.isdigit()
     if "." in word and key not in _CLOCK and len(word) <= 6:
         return False  # U.S.A. and other initials set close
     said = text[start:mark]
-    is_speaker = said.isupper() and len(said) <= _LONGEST_SPEAKER and (start == 0 or text[start - 1] == "\n")
-    return line_ends or not is_speaker
+    # A speaker's name, or the number of a paragraph.
+    is_label = (said.isupper() and len(said) <= _LONGEST_SPEAKER) or (said.isdecimal() and len(said) <= 3)
+    return line_ends or not (is_label and (start == 0 or text[start - 1] == "\n"))
