@@ -133,6 +133,31 @@ def test_markdown_is_read_without_its_marks_and_its_front_matter_tells_title_and
     assert (book.title, book.author) == ("The Gull", "Anse Vell")
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        '---\ntitle: The Gull # of the weir\nauthor: ["Anse Vell", Wilm Orr]\n---\n',
+        "---\ntitle: >-\n  The\n  Gull\nauthor:\n  - name: Anse Vell\n    affiliation: The Mill\n"
+        "  - affiliation: The Weir\n    name: 'Wilm Orr'\n---\n",
+        '---\ntitle: |\n  The Gull\nauthor: # both\n- "Anse Vell"\n- Wilm Orr # miller\nlang: en\n---\n',
+        "% The\n  Gull\n% Anse Vell; Wilm Orr\n% 1850\n",
+        "% The Gull\n% Anse Vell\n  Wilm Orr\n",
+    ],
+)
+def test_title_and_authors_of_markdown_are_stated_in_many_ways(head: str) -> None:
+    book = read("gull.md", f"{head}\n# Of a Gull\n\nIt watched.\n")
+    assert (book.title, book.author) == ("The Gull", "Anse Vell, Wilm Orr")
+    assert book.text == "Of a Gull\n\nIt watched."
+
+
+def test_pandoc_s_names_and_styles_are_no_text() -> None:
+    chapter = "## Chapter {0} {{#c{0} .unnumbered}}\n\n::: {{.motto lang=fr}}\nWet.\n:::\n\nIt {{flew}}.\n\n"
+    text = "The Gull {-}\n========\n\n" + "".join(map(chapter.format, (1, 2)))
+    book = read("gull.md", text)
+    assert book.text == "The Gull" + "".join(f"\n\nChapter {n}\n\nWet.\n\nIt {{flew}}." for n in (1, 2))
+    assert [chapter.title for chapter in book.chapters] == ["Chapter 1", "Chapter 2"]
+
+
 def test_notes_strikes_and_superscripts_of_markdown_leave_no_marks() -> None:
     text = (
         "---\nauthor:\n- Anse Vell\n- 'Wilm Orr'\ntitle: The Gull\n---\n"
