@@ -78,6 +78,18 @@ def test_what_is_no_book_is_refused_by_name_with_what_is_wrong(name: str, data: 
     assert name in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["gull.xml", "gull.txt", "gull.fodt"])
+def test_xml_that_is_neither_a_page_nor_fictionbook_is_refused(name: str) -> None:
+    with pytest.raises(SourceError, match=f"{name} is XML of a kind that is not read"):
+        read(name, '<?xml version="1.0"?>\n<TEI><text><p>The gull sat on the weir.</p></text></TEI>')
+
+
+def test_a_page_may_begin_with_several_instructions() -> None:
+    head = '<?xml version="1.0"?>\n<?xml-stylesheet href="gull.css"?>\n<!-- a gull -->\n'
+    page = f"{head}<html><body><p>Wet.</p></body></html>"
+    assert [read(name, page).text for name in ("gull.xhtml", "gull.xml", "gull")] == ["Wet."] * 3
+
+
 def test_paragraphs_that_are_a_line_each_are_set_apart() -> None:
     lines = [
         line for number in range(1, 5) for line in (f"Chapter {number}", PROSE, f"{number} gulls.", PROSE)

@@ -81,14 +81,16 @@ _OFFICE = (
 )
 _SAVE_AS = "open it in the program it is from and save it as DOCX or as text (.txt)"
 _CONVERT = "convert it to EPUB, with Calibre for instance"
+_CONVERT_XML = "convert it to one of these, with pandoc for instance, so that its marks are not read as text"
 _ZIP = b"PK\x03\x04"
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*)*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b",
     re.I | re.S,
 )
 _FB2 = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*)*+(?:(?><!--.*?-->)\s*+)*+<(?:\w+:)?FictionBook\b", re.S
 )
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s")
 _HEAD = 4096
 
 
@@ -128,6 +130,8 @@ def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
             f"{name} holds an HTML page where text was expected (an error page?); "
             "look at it in a browser, and if it is the book, save it as .html"
         )
+    if promised is not Media.HTML and found is not Media.HTML and _XML.match(data[:_HEAD]):
+        raise SourceError(f"{name} is XML of a kind that is not read; {WANTED}: {_CONVERT_XML}")
     return promised or found
 
 
