@@ -269,6 +269,11 @@ def test_a_bookmark_without_a_place_on_its_page_leads_to_the_page() -> None:
     assert [content.text[start:][:6] for start in starts] == ["Page 0", "Page 1", "Page 2"]
 
 
+def test_a_pdf_may_begin_behind_what_a_mail_program_or_a_server_put_before_it() -> None:
+    data = b"HTTP/1.1 200 OK\r\n\r\n" + pdf(sample())
+    assert read("gull.pdf", data).text == read("gull.pdf", pdf(sample())).text
+
+
 def test_bookmarks_of_a_part_and_of_its_first_chapter_may_lead_to_one_page() -> None:
     pages = [
         [row(title, page, 500), row(f"Page {page} begins.", page, 400)]

@@ -92,6 +92,7 @@ _FB2 = re.compile(
 )
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<\?xml\s")
 _HEAD = 4096
+_PDF_HEAD = 1024  # bytes in which a PDF may begin (PDF 32000-1, annex H.3)
 
 
 def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
@@ -120,6 +121,8 @@ def media_of(name: str, data: bytes, content_type: str | None = None) -> Media:
     promised = _promised(name, content_type)
     if promised is Media.FB2 or _FB2.match(data[:_HEAD]):
         return Media.FB2
+    if promised is Media.PDF and b"%PDF-" in data[:_PDF_HEAD]:
+        return Media.PDF
     found = Media.HTML if _HTML.match(data[:_HEAD]) else Media.TEXT
     if promised in (Media.EPUB, Media.PDF, Media.DOCX, Media.ODT, Media.RTF, Media.MOBI):
         raise SourceError(
