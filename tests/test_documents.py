@@ -64,6 +64,8 @@ def test_a_paragraph_of_a_docx_is_what_is_seen_of_it() -> None:
     body = (
         "<w:p><w:r><w:t>One</w:t><w:tab/><w:t>two</w:t><w:br/><w:t>three</w:t></w:r>"
         "<w:del><w:r><w:t>gone</w:t></w:r></w:del><w:hyperlink><w:r><w:t> four</w:t></w:r></w:hyperlink>"
+        "<w:r><w:rPr><w:vanish/></w:rPr><w:tab/><w:t>unseen</w:t></w:r>"
+        '<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>, seen</w:t><w:br w:type="page"/><w:t>next</w:t></w:r>'
         "</w:p>"
         '<w:p><w:pPr><w:pStyle w:val="c"/></w:pPr><w:r><w:t>Chapter I .... 1</w:t></w:r></w:p>'
         "<w:p><w:r><w:t>five</w:t></w:r><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>"
@@ -76,7 +78,7 @@ def test_a_paragraph_of_a_docx_is_what_is_seen_of_it() -> None:
         "word/document.xml": f"<w:document xmlns:w='w' xmlns:mc='m'><w:body>{body}</w:body></w:document>",
         "word/styles.xml": "<s xmlns:w='w'><w:style w:styleId='c'><w:name w:val='toc 1'/></w:style></s>",
     }
-    assert read("gull.docx", zipped(files)).text == "One two\nthree four\n\nfive\n\nbox\n\nsix"
+    assert read("gull.docx", zipped(files)).text == "One two\nthree four, seen\n\nnext\n\nfive\n\nbox\n\nsix"
 
 
 def test_styles_that_are_based_on_headings_are_headings() -> None:
@@ -119,6 +121,30 @@ def test_an_rtf_is_read_in_the_code_pages_of_its_fonts() -> None:
         rb" \u8212\'97 \u-10179?\u-8704? {\v hidden}\{x\}\~y\par}"
     )
     assert read("gull.rtf", data).text == "caf\u00e9 \u041c\u0438\u0440 \u2014 \U0001f600 {x}\u00a0y"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (rb"{\rtf1\mac caf\'8e \'d2oui\'d3\par}", "caf\u00e9 \u201coui\u201d"),
+        (rb"{\rtf1\pc caf\'82\par}", "caf\u00e9"),
+        (rb"{\rtf1\ansi One {\deleted gone }two \deleted gone \deleted0 three\par}", "One two three"),
+        (rb"{\rtf1\ansi A\nestcell B\nestcell\nestrow C\column D\par}", "A B\n\nC\nD"),
+    ],
+)
+def test_an_rtf_is_read_as_its_program_shows_it(written: bytes, text: str) -> None:
+    assert read("gull.rtf", written).text == text
+
+
+def test_the_title_of_an_odt_may_be_set_in_a_style_made_of_that_of_titles() -> None:
+    style = '<style:style style:name="P3" style:parent-style-name="Title"/>'
+    content = (
+        '<o:d xmlns:o="o" xmlns:text="t" xmlns:style="s"><o:automatic-styles>'
+        f"{style}</o:automatic-styles><o:body><text:p>For Anse.</text:p>"
+        '<text:p text:style-name="P3">The Gull</text:p></o:body></o:d>'
+    )
+    data = zipped({"content.xml": content}, ("mimetype", "application/vnd.oasis.opendocument.text"))
+    assert read("weir.odt", data).title == "The Gull"
 
 
 def test_markdown_is_read_without_its_marks_and_its_front_matter_tells_title_and_author() -> None:

@@ -12,6 +12,7 @@ from indexing.formats.markup import NOTE_MARK, Block, Document, join, paragraph
 
 # What was deleted or moved away, and the copy of a text box for programs that know no text boxes.
 _LEFT_OUT = frozenset(("del", "moveFrom", "Fallback", "instrText", "delText"))
+_OFF = ("0", "false", "off")  # values of a property that is not set
 _CHARACTERS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 _HEADING = re.compile(r"heading ?([1-9])", re.I)
 _CONTENTS = re.compile(r"toc ?\d.*|toc heading|table of figures", re.I)
@@ -32,8 +33,8 @@ class _Style:
 def read_docx(data: bytes, name: str) -> Document:
     """The document that ``data`` holds; ``name`` is said in errors.
 
-    Headers, footers, footnotes, comments, deleted text and the table of contents are left out. Raises
-    ``SourceError`` for what is damaged or too large.
+    Headers, footers, footnotes, comments, deleted and hidden text and the table of contents are left out.
+    Raises ``SourceError`` for what is damaged or too large.
     """
     archive = Archive(data, name, "a DOCX document")
     main = _main_part(archive)
@@ -99,6 +100,7 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
     pieces: list[str] = []
     style, level = _Style(), 0
     link, is_raised = 0, False  # where in the pieces a link began, and whether it is above the line
+    hidden = False  # the run
     elements = walk(root)
     for event, element in elements:
         tag = element.tag
@@ -115,8 +117,16 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
             elif tag in ("rStyle", "vertAlign"):
                 run = styles.get(element.get("val") or "", _Style())
                 is_raised = is_raised or run.is_raised or _is_raised(element)
+            elif tag == "r":
+                hidden = False
+            elif tag == "vanish":
+                hidden = element.get("val") not in _OFF
+            elif hidden:
+                continue
             elif tag == "t":
                 pieces.append(element.text or "")
+            elif tag == "br" and element.get("type") == "page":
+                pieces.append("\n\n")
             else:
                 pieces.append(_CHARACTERS.get(tag, ""))
         elif tag == "hyperlink" and is_raised and NOTE_MARK.fullmatch("".join(pieces[link:])):

@@ -16,6 +16,7 @@ _LEFT_OUT = frozenset(
     )
 )
 _PARAGRAPHS = ("p", "h")
+_TITLE = "Title"  # a style, and what those of titles that look otherwise are made of
 _MOST_SPACES = 100  # that one element stands for
 _DEEPEST = 10
 
@@ -42,6 +43,8 @@ def read_odt(data: bytes, name: str) -> Document:
 def _paragraphs(root: Any) -> tuple[list[Block], str | None]:
     """The paragraphs as blocks, and the first of the style that titles have."""
     body = root.find(".//body")
+    made = (style.get("name") for style in root.iter("style") if style.get("parent-style-name") == _TITLE)
+    of_titles = {_TITLE, *made}
     blocks: list[Block] = []
     title: str | None = None
     pieces: list[str] = []
@@ -53,7 +56,8 @@ def _paragraphs(root: Any) -> tuple[list[Block], str | None]:
         if tag in _PARAGRAPHS:
             level = _level(element) if tag == "h" and event == "end" else 0
             found = paragraph("".join(pieces), level)
-            if title is None and element.get("style-name") == "Title" and found and event == "end":
+            is_title = element.get("style-name") in of_titles
+            if title is None and is_title and found and event == "end":
                 title = " ".join(found[0].text.split())
             blocks += found
             pieces.clear()

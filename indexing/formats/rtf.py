@@ -26,13 +26,22 @@ _LEFT_OUT = frozenset(
     )
 )
 _CHARACTERS = {
-    **{b"tab": " ", b"line": "\n", b"cell": " ", b"emdash": "\u2014", b"endash": "\u2013"},
+    **{
+        b"tab": " ",
+        b"line": "\n",
+        b"cell": " ",
+        b"nestcell": " ",
+        b"column": "\n",
+        b"emdash": "\u2014",
+        b"endash": "\u2013",
+    },
     **{b"lquote": "\u2018", b"rquote": "\u2019", b"ldblquote": "\u201c", b"rdblquote": "\u201d"},
     **{b"bullet": "\u2022", b"emspace": " ", b"enspace": " ", b"qmspace": " "},
 }
 _SYMBOLS = {b"~": "\xa0", b"_": "\u2011", b"{": "{", b"}": "}", b"\\": "\\"}
 _KEPT = (b"", b"title", b"author")  # destinations; the empty one is the text
-_PARAGRAPH_ENDS = (b"par", b"sect", b"page", b"row")
+_PARAGRAPH_ENDS = (b"par", b"sect", b"page", b"row", b"nestrow")
+_ENCODINGS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}  # of documents that are not Windows's
 # Of the fonts' charsets, those that are not Windows-1252.
 _CHARSETS = {
     **{77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gb18030", 136: "cp950", 161: "cp1253"},
@@ -96,6 +105,8 @@ class _Reader:
             self.left = self.state.skip
         elif word == b"uc":
             self.state = replace(self.state, skip=max(0, min(number or 0, 100)))
+        elif word in _ENCODINGS:
+            self.encoding = _ENCODINGS[word]
         elif word == b"ansicpg":
             self.encoding = _codec(number)
         elif word == b"f":
@@ -103,7 +114,7 @@ class _Reader:
             self.state = replace(self.state, encoding=self.fonts.get(self.font, ""))
         elif word == b"fcharset" and number in _CHARSETS:
             self.fonts[self.font] = _CHARSETS[number]
-        elif word == b"v":
+        elif word in (b"v", b"deleted"):
             self.state = replace(self.state, hidden=number != 0)
         elif word == b"plain":
             self.state = replace(self.state, hidden=False)
@@ -138,7 +149,7 @@ class _Reader:
 def read_rtf(data: bytes) -> Document:
     """The document that ``data`` holds, however damaged.
 
-    Headers, footers, footnotes, comments and hidden text are left out.
+    Headers, footers, footnotes, comments, deleted and hidden text are left out.
     """
     reader = _Reader()
     at = 0
