@@ -278,6 +278,25 @@ def test_other_pictures_leave_no_letters(written: str) -> None:
     assert seen == read("gull.html", f"<p>{re.sub('alt=.*?/', '/', written)}</p><p>A weir.</p>").text
 
 
+def test_quotation_marks_that_a_browser_writes_are_written() -> None:
+    page = (
+        '<html lang="en-GB"><body><p><q>The <q>gull</q>,</q> said Anse</q>, <q>is wet.</p><p><q>No.</q></p>'
+        f"<p>{PROSE}</p></body></html>"
+    )
+    book = read("gull.html", page)
+    assert book.text == (
+        f"\u201cThe \u2018gull\u2019,\u201d said Anse, \u201cis wet.\n\n\u201cNo.\u201d\n\n{PROSE}"
+    )
+    assert book.language == "en-GB"
+
+
+@pytest.mark.parametrize("name", ["gull.txt", "gull.md", "gull.html"])
+def test_ligatures_are_letters_and_what_nobody_sees_is_not_read(name: str) -> None:
+    written = "Five \ufb01sh \ufb02ew o\ufb00 the\u200e weir\u202e to\u2066 a\u2069 \u200ccliff\U000e0041."
+    page = f"<html><body><p>{written}</p></body></html>" if name.endswith("html") else written
+    assert read(name, page).text == "Five fish flew off the weir to a \u200ccliff."
+
+
 def test_a_script_is_no_comment_though_one_begins_in_it() -> None:
     page = f"<p>{PROSE}</p><script>var a = '<!--';</script><p>A weir.</p><script src='a.js'/><p>Wet.</p>"
     assert read("gull.html", page).text == f"{PROSE}\n\nA weir.\n\nWet."

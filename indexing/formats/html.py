@@ -69,11 +69,12 @@ _MOST_AUTHORS = 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that was read: its ``<title>`` and the authors that it states, if any, and its blocks."""
+    """A page that was read: its ``<title>``, the authors and the language that it states, and its blocks."""
 
     title: str | None
     blocks: tuple[Block, ...]
     author: str | None = None
+    language: str | None = None
 
 
 def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
@@ -91,7 +92,7 @@ def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
     reader.close()
     reader.end_block()
     title = normalise(_SPACE.sub(" ", "".join(reader.title)))
-    return Page(title or None, tuple(reader.blocks), listed(map(normalise, reader.authors)))
+    return Page(title or None, tuple(reader.blocks), listed(map(normalise, reader.authors)), reader.language)
 
 
 class _PageReader(HTMLParser):
@@ -99,6 +100,7 @@ class _PageReader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.title: list[str] = []
         self.authors: list[str] = []
+        self.language: str | None = None
         self.blocks: list[Block] = []
         self._pieces: list[str] = []
         self._anchors: list[str] = []
@@ -108,6 +110,7 @@ class _PageReader(HTMLParser):
         self._open: Counter[str] = Counter()  # how many of each of them
         self._level = 0
         self._preformatted = False
+        self._quotations = 0  # open ones, whose marks a browser writes
         self._raised = 0  # open elements whose text is above the line
         self._link: int | None = None  # where in the pieces an open link began
         self._is_raised = False  # that link
@@ -117,7 +120,7 @@ class _PageReader(HTMLParser):
         """Close the block that is being read, if there is any text in it."""
         text = "".join(self._pieces)
         self._pieces.clear()
-        self._link, self._initial = None, (0, "")
+        self._link, self._initial, self._quotations = None, (0, ""), 0
         inside, self._inside, self._visible = tuple(self._inside), [], 0
         if text.isspace():
             return
@@ -151,6 +154,9 @@ class _PageReader(HTMLParser):
                 pass  # what stands open inside it ends with it
         elif tag in _BLOCKS:
             self._end(tag)
+        elif tag == "q" and self._quotations:
+            self._quotations -= 1
+            self._write("\u2019" if self._quotations % 2 else "\u201d")
         elif tag == "sup":
             self._raised = max(0, self._raised - 1)
         elif tag == "a":
@@ -175,6 +181,9 @@ class _PageReader(HTMLParser):
             self._preformatted = self._preformatted or tag == "pre"
         elif tag == "br":
             self._pieces.append("\n")
+        elif tag == "q":
+            self._write("\u2018" if self._quotations % 2 else "\u201c")
+            self._quotations += 1
         elif tag == "sup":
             self._raised += 1
             self._is_raised = True
@@ -184,6 +193,8 @@ class _PageReader(HTMLParser):
             self._pieces.append(" ")
             alt = normalise(dict(attributes).get("alt") or "") if tag == "img" and not self._left_out else ""
             self._initial = (len(self._pieces), alt) if _INITIAL.fullmatch(alt) else (0, "")
+        if tag == "html":
+            self.language = self.language or dict(attributes).get("lang") or dict(attributes).get("xml:lang")
         if tag == "meta":
             stated = dict(attributes)
             if (stated.get("name") or "").lower() in _AUTHOR and len(self.authors) < _MOST_AUTHORS:
@@ -193,6 +204,12 @@ class _PageReader(HTMLParser):
             self._anchors += ids
             if self._visible:
                 self._inside += [(id, self._visible) for id in ids]
+
+    def _write(self, mark: str) -> None:
+        """Put a mark that the page does not spell."""
+        if not self._left_out:
+            self._pieces.append(mark)
+            self._visible += 1
 
     def _write_initial(self, rest: str) -> None:
         """Put the letter where its picture is, the last of the pieces, where it begins a word with ``rest``.

@@ -26,9 +26,6 @@ _FEWEST_CHARACTERS = 10  # on a page, on average; fewer are page numbers and mar
 _MOST_UNKNOWN = 0.3  # of the characters
 _HYPHEN = 0x02  # which PDFium puts for a hyphen that it takes for a line's end
 _HYPHENS = (_HYPHEN, 0xFFFE)
-_LIGATURES = {
-    0xFB00 + number: text for number, text in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))
-}
 # A number right behind a word, which leads to a note where it stands above the line.
 _NOTE_MARK = re.compile(r"(?<=[^\s\d]) ?(\d{1,3})(?!\w)")
 _ABOVE = 0.15  # of the height of the letter before it
@@ -120,7 +117,7 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
         for match in reversed([*_NOTE_MARK.finditer("".join(map(chr, codes)))]):
             if _is_raised(page, places[match.start(1)], places[match.start() - 1]):
                 del codes[match.start() : match.end()]
-        text = "".join(_LIGATURES.get(code) or chr(code) for code in codes)
+        text = "".join(map(chr, codes))
         # Characters beyond U+FFFF may come as two surrogates.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = " ".join(normalise(text).split())

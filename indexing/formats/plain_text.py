@@ -30,7 +30,12 @@ _NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode
 _SAMPLE = 64_000  # bytes shown to the detector
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-_NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]")
+# Without the joiners, which some scripts are written with.
+_NO_TEXT = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
+)
+_LIGATURE = re.compile("[\ufb00-\ufb06]")  # of the letters f, i, l, s and t, which words are not spelled with
 _MOST_MARKS = 30  # that the text of any language sets on one letter (Unicode Standard Annex 15, section 13)
 _LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _MOST_CONTROL = 0.02  # of the characters; more is no text
@@ -59,10 +64,11 @@ def decode(data: bytes, name: str, declared: str | None = None) -> str:
 def normalise(text: str) -> str:
     """The final form of a text: ``\\n`` line ends, NFC, nothing invisible, no space at the end of a line.
 
-    Control characters, soft hyphens, zero-width spaces, byte order marks and lone surrogates are
-    dropped. Normalising again changes nothing.
+    Control characters, soft hyphens, zero-width spaces, marks of direction, byte order marks and lone
+    surrogates are dropped; Latin ligatures become their letters. Normalising again changes nothing.
     """
     text = _NO_TEXT.sub("", _LINE_END.sub("\n", text))
+    text = _LIGATURE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     text = unicodedata.normalize("NFC", _with_sorted_marks(text))
     return _LINE_SPACE.sub("", text).strip()
 

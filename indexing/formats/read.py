@@ -154,7 +154,7 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_rtf(data)
         case Media.HTML:
             page = read_page(data, name, charset)
-            return Document(join(page.blocks), page.title, page.author)
+            return Document(join(page.blocks), page.title, page.author, language=page.language)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     if media is Media.MARKDOWN:
         return read_markdown(text, name)
