@@ -269,6 +269,36 @@ def test_a_bookmark_without_a_place_on_its_page_leads_to_the_page() -> None:
     assert [content.text[start:][:6] for start in starts] == ["Page 0", "Page 1", "Page 2"]
 
 
+def test_notes_at_the_foot_of_a_page_stand_behind_the_paragraph_that_goes_on_over_it() -> None:
+    def note(text: str, page: int, bottom: float) -> Line:
+        return Line(text, page, 50, 300, bottom + 8, bottom)
+
+    pages = [
+        [
+            row("It was wet.", 0, 520),
+            row("The gull sat on the", 0, 500),
+            note("1 A large gull,", 0, 80),
+            note("of the weir.", 0, 70),
+        ],
+        [row("weir and", 1, 500), row("went to", 1, 488), note("2 In May.", 1, 70)],
+        [row("the mill, and then it slept.", 2, 500), row("So it ended.", 2, 400), note("* There.", 2, 70)],
+        [note("3 is what the smaller letters say.", 3, 500), row("So it was.", 3, 400)],
+    ]
+    content, _, starts = lay_out(pages)
+    assert paragraphs(content.text) == [
+        "It was wet.",
+        "The gull sat on the weir and went to the mill, and then it slept.",
+        "1 A large gull, of the weir.",
+        "2 In May.",
+        "So it ended.",
+        "* There.",
+        "3 is what the smaller letters say.",
+        "So it was.",
+    ]
+    begins = [content.text[start:].split()[0] for start in starts]
+    assert begins == ["It", "weir", "the", "3"]
+
+
 def test_a_pdf_may_begin_behind_what_a_mail_program_or_a_server_put_before_it() -> None:
     data = b"HTTP/1.1 200 OK\r\n\r\n" + pdf(sample())
     assert read("gull.pdf", data).text == read("gull.pdf", pdf(sample())).text

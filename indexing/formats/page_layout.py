@@ -21,6 +21,7 @@ _SHORT = 0.75  # of the width; a line that ends before need not have ended there
 _LONGEST_HEADING = 200
 _ENDS = re.compile(r"[.!?:\u2026\u2014][\"'\u2019\u201d)\]]*$")
 _HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:-[^\W\d_]++)++")
+_NOTE = re.compile(r"[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?\.?\s*[^\W\d_\s]")
 _LONGEST_WORD = 100
 
 
@@ -83,12 +84,13 @@ def lay_out(
 ) -> tuple[MarkedText, tuple[Mark, ...], list[int]]:
     """The text of the pages, the bookmarks as marks in it, and where each page begins.
 
-    Running heads have to be left out before. The text's own marks are paragraphs in greater letters.
+    Notes at the foot of a page stand behind the paragraph that goes on over it. Running heads have to be
+    left out before. The text's own marks are paragraphs in greater letters.
     """
-    lines = [line for page in pages for line in page]
-    if not lines:
+    if not any(pages):
         return MarkedText("", (), {}), (), [0] * len(pages)
     usual = _measure(pages)
+    lines = _with_notes_behind(pages, usual)
     hyphenated = {match[0].lower() for line in lines for match in _HYPHENATED.finditer(line.text)}
     pieces: list[str] = []
     places: list[int] = []  # of the lines
@@ -123,6 +125,32 @@ def lay_out(
         in_text(_marks(lines, places, paragraphs, bookmarks), headings),
         _page_starts(lines, places, len(pages), len(text)),
     )
+
+
+def _with_notes_behind(pages: Sequence[Sequence[Line]], usual: _Measures) -> list[Line]:
+    """The lines of all pages; notes at a page's foot behind the paragraph of the text that they stand in."""
+    lines: list[Line] = []
+    notes: list[Line] = []
+    before: Line | None = None
+    for page in pages:
+        first = _first_note(page, usual)
+        for line in page[:first]:
+            if before is not None and notes and _begins_paragraph(before, line, usual):
+                lines += notes
+                notes.clear()
+            lines.append(line)
+            before = line
+        notes += page[first:]
+    return lines + notes
+
+
+def _first_note(page: Sequence[Line], usual: _Measures) -> int:
+    """Where on a page the notes at its foot begin, in smaller letters; ``len(page)`` where there are none."""
+    small = len(page)
+    while small and page[small - 1].height * _OTHER_SIZE < usual.height:
+        small -= 1
+    marked = (at for at in range(small, len(page)) if _NOTE.match(page[at].text))
+    return next(marked, len(page)) if small else len(page)
 
 
 def _measure(pages: Sequence[Sequence[Line]]) -> _Measures:
