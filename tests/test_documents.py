@@ -205,6 +205,8 @@ def test_titles_and_names_in_capitals_are_written_as_titles_and_names_are() -> N
     assert in_normal_case("R. MARCHBANKS") == "R. Marchbanks"
     assert in_normal_case("It and DNA") == "It and DNA"
     assert in_normal_case("R. M.") == "R. M."
+    assert in_normal_case("THE CIVIL GULL: AN ILL DUTY, XIV") == "The Civil Gull: An Ill Duty, XIV"
+    assert in_normal_case("D'ORR AND O\u2019VELL DON'T") == "D'Orr and O\u2019Vell Don't"
 
 
 def test_what_programs_fill_in_is_neither_title_nor_author() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from indexing.chapters.numerals import numeral
+
 _LONGEST = 300  # characters of what a file states; a page's <title> may hold the whole book
 # What programs write where nobody states a title or an author.
 _NO_TITLE = re.compile(
@@ -20,6 +22,7 @@ _BETWEEN_AUTHORS = re.compile(r";| & ")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _NUMERAL = re.compile(r"[IVXLC]+")
+_PREFIX = re.compile("[DLO]['\u2019]")  # of names, which are written with two capitals
 _SMALL = frozenset(
     (
         "a",
@@ -83,6 +86,9 @@ def in_normal_case(text: str) -> str:
             return word
         if word.lower() in _SMALL and match.start() and text[: match.start()].rstrip()[-1:] not in (":", "."):
             return word.lower()
-        return word if _NUMERAL.fullmatch(word) else word.capitalize()
+        if _NUMERAL.fullmatch(word) and numeral(word):
+            return word
+        prefix = _PREFIX.match(word)
+        return f"{prefix[0]}{word[2:].capitalize()}" if prefix else word.capitalize()
 
     return _WORD.sub(lowered, text)
