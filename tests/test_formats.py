@@ -290,6 +290,13 @@ def test_quotation_marks_that_a_browser_writes_are_written() -> None:
     assert book.language == "en-GB"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n", "\u2028"])
+def test_lines_may_end_as_any_system_ends_them(end: str) -> None:
+    assert read("gull.txt", f"The gull{end}flew.{end}{end}It slept.{end}") == read(
+        "gull.txt", "The gull\nflew.\n\nIt slept.\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["gull.txt", "gull.md", "gull.html"])
 def test_ligatures_are_letters_and_what_nobody_sees_is_not_read(name: str) -> None:
     written = "Five \ufb01sh \ufb02ew o\ufb00 the\u200e weir\u202e to\u2066 a\u2069 \u200ccliff\U000e0041."

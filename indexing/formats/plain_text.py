@@ -29,7 +29,7 @@ _OTHER_ENCODINGS = (
 _NO_ENCODINGS = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
 _SAMPLE = 64_000  # bytes shown to the detector
 
-_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_LINE_END = re.compile("(?<!\r)\r++\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Without the joiners, which some scripts are written with.
 _NO_TEXT = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
