@@ -10,6 +10,7 @@ from itertools import product
 from answering.quotes import paragraph_around
 from answering.readable_chapters import chapters_until
 from indexing.book import Chapter
+from indexing.chapters.headings import CHAPTERS_ELSEWHERE
 from indexing.chapters.numerals import NUMERAL, numeral
 from retrieval.hits import Hit, Readable
 from text.book_words import THE_BOOK
@@ -40,7 +41,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _IN_PART = re.compile(_PARTS, re.IGNORECASE)
-_UNIT = "chapter|canto|stave|letter|act|adventure|story|tale|sketch|section"
+_UNIT = "|".join(("chapter|canto|stave|letter|act|adventure|story|tale|sketch|section", *CHAPTERS_ELSEWHERE))
 _LABEL = rf"(?:{_UNIT}|number|no\.)"
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
 _HEADING = re.compile(rf"\A\s*(?:(?:{_LABEL}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)

@@ -56,6 +56,17 @@ def titles(text: str) -> list[str]:
         (("I", "II", "III"), ["I", "II", "III"]),
         (("1. The Weir", "2. The Mill"), ["1. The Weir", "2. The Mill"]),
         (("                CHAPTER I", "                CHAPTER II"), ["CHAPTER I", "CHAPTER II"]),
+        (("CHAPTER\nI", "CHAPTER\nII"), ["CHAPTER I", "CHAPTER II"]),
+        (
+            ("Chapter\nOne: The Weir", "Chapter\nTwo: The Mill"),
+            ["Chapter One: The Weir", "Chapter Two: The Mill"],
+        ),
+        (("One", "Two", "Three"), ["One", "Two", "Three"]),
+        (("One\n\nThe Weir", "Two\n\nThe Mill"), ["One. The Weir", "Two. The Mill"]),
+        (("CHAPITRE PREMIER", "CHAPITRE II"), ["CHAPITRE PREMIER", "CHAPITRE II"]),
+        (("Kapitel 1\n\nDas Wehr", "Kapitel 2"), ["Kapitel 1: Das Wehr", "Kapitel 2"]),
+        (("Capítulo I", "Capítulo II"), ["Capítulo I", "Capítulo II"]),
+        (("Глава 1", "Глава 2"), ["Глава 1", "Глава 2"]),
     ],
 )
 def test_headings_of_many_styles_are_chapters(headings: tuple[str, ...], expected: list[str]) -> None:
@@ -190,6 +201,9 @@ def test_scene_headings_of_a_screenplay_are_chapters() -> None:
         "I",
         "1. Never feed the gull.",
         "Introduction to a gull is a serious matter.",
+        "CHAPTER\nI.   THE WEIR\nII.  THE MILL\nIII. THE GULL",
+        "Part\nI have read of it is wet.",
+        "Night\nOne Gull",
     ],
 )
 def test_prose_that_begins_like_a_heading_is_not_a_chapter(paragraph: str) -> None:

@@ -9,6 +9,7 @@ from indexing.chapters.front_matter import NAMED, SLUG_LINE
 from indexing.chapters.headings import (
     ACT,
     CHAPTER,
+    CHAPTERS_ELSEWHERE,
     EDGE,
     PART,
     SCENE,
@@ -34,23 +35,31 @@ _LEVELS = {
         ("phase", "day", "night", "fytte", "fit", "tale", "story", "narrative", "epoch"), CHAPTER
     ),
     **dict.fromkeys(("scene", "tableau"), SCENE),
+    **dict.fromkeys(CHAPTERS_ELSEWHERE, CHAPTER),
+    **dict.fromkeys(("partie", "teil", "parte", "deel", "часть"), PART),
 }
 _ALIASES = {"vol": "volume", "chap": "chapter"}
 _KEYWORD = "|".join(f"{word.capitalize()}|{word.upper()}" for word in _LEVELS)
 _LAST = "last"
 _NUMBER = rf"(?P<number>{NUMERAL}|(?<=(?i:chapter the ))(?i:{_LAST})\b|(?i:{_LAST})(?= (?i:chapter)\b))"
+# Before its number, which behind these three may stand on the next line: others are words of verses.
+_BETWEEN = r"(?:[ -]*|(?:(?<=(?i:chapter))|(?<=(?i:part))|(?<=(?i:book)))[^\S\n]*\n[^\S\n]*)"
 _UNCOUNTED = -1  # the number of the last chapter, which says none, until the one before it is known
 _NUMBERED = re.compile(
     rf"^{EDGE}(?:(?:THE|The) )?"
-    rf"(?P<label>(?P<kind>{_KEYWORD})\b\.?[ -]*(?:(?:THE|the|The|NO\.|No\.) )?{_NUMBER})"
+    rf"(?P<label>(?P<kind>{_KEYWORD})\b\.?{_BETWEEN}(?:(?:THE|the|The|NO\.|No\.) )?{_NUMBER})"
     r"(?P<rest>[^\n]*)$",
     re.M,
 )
 _NUMBER_FIRST = re.compile(
     rf"^{EDGE}(?:(?:THE|The) )?(?P<label>{_NUMBER} (?P<kind>{_KEYWORD}))\b(?P<rest>[^\n]*)$", re.M
 )
+# A number in words, without a stop: "Two." may be what somebody says.
+_ALONE = rf"(?![ivxlc]+\b){NUMERAL}(?=[^\S\n]*$)"
 _BARE = re.compile(
-    r"^[^\S\n]*+_{0,2}(?P<label>(?P<number>\d{1,3}|[IVXLC]+))(?P<rest>(?:[.:)\u2014_-]|(?=\s))[^\n]*|)$", re.M
+    rf"^[^\S\n]*+_{{0,2}}(?P<label>(?P<number>\d{{1,3}}|[IVXLC]+|{_ALONE}))"
+    r"(?P<rest>(?:[.:)\u2014_-]|(?=\s))[^\n]*|)$",
+    re.M,
 )
 _BARE_KIND = "numeral"
 _NOT_A_TITLE = re.compile(r"(?:argument|scene|contents|dedicated|to (?:[^,]*, )?my)\b", re.I)
@@ -138,6 +147,8 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
     below, end_below = lines_below(text, end, 3)
     if title and not is_title(title) and not (marked or kind == _BARE_KIND):
         return None
+    if title and below and "\n" in match["label"]:
+        return None  # a list of contents, and what its column of numbers is called
     if title[:1].islower() and (below or not rest.lstrip().startswith(":")):
         return None  # "Chapter 2 of it"; a title in small letters stands behind a colon and alone
     if kind == _BARE_KIND and (below or (title and not is_title(title.rstrip(".?!")))):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 # Levels: the smaller, the wider the division.
 PART, STORY, ACT, CHAPTER, SCENE = 0, 1, 2, 3, 4
+# What chapters are called in French, German, Spanish and Portuguese, Italian, Dutch and Russian.
+CHAPTERS_ELSEWHERE = ("chapitre", "kapitel", "capítulo", "capitulo", "capitolo", "hoofdstuk", "глава")
 BACK_MATTER = -9  # belongs to no part
 
 # Kinds that no number counts.
