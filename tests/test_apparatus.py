@@ -190,7 +190,50 @@ def test_a_document_in_which_the_story_begins_is_searched_whatever_else_is_in_it
         ),
     }
     book = read(pack(files))
-    assert [book.text[one.start : one.end] for one in book.left_out] == ["The Weir, the Mill."]
+    aside = [book.text[one.start : one.end] for one in book.left_out]
+    assert aside == ["Contents\n\nI. The Weir", "The Weir, the Mill."]
+
+
+IMPRINT = (
+    "<p>Copyright \xa9 2020 by Anse Vell</p><p>Published by Herring House in Sandry. All rights reserved.</p>"
+    f"<p>{'The gull is invented. ' * 20}</p>"
+)
+
+
+def test_title_pages_and_imprints_that_nothing_names_are_not_searched() -> None:
+    pages = {
+        "half": "<p>THE MILLER\u2019S GULL</p>",
+        "title": "<p>The Miller's Gull</p><p>A Novel of the Weir</p><p>Anse Vell</p><p>Herring House</p>",
+        "imprint": IMPRINT,
+        "motto": "<p>The gull of the miller's, all rights reserved for it.</p>",
+        "one": f"<h1>Chapter 1</h1><p>{PROSE * 3}</p>",
+        "two": f"<h1>Chapter 2</h1><p>{PROSE * 3}</p>",
+        "again": "<p>The Miller's Gull</p><p>It flew.</p>",
+        "three": f"<h1>Chapter 3</h1><p>{PROSE * 3}</p>",
+        "behind": IMPRINT,
+    }
+    opf = package([*pages]).replace("</metadata>", "<dc:creator>Anse Vell</dc:creator></metadata>")
+    files = {f"OPS/text/{name}.xhtml": page(body) for name, body in pages.items()}
+    book = read(pack({**files, "OPS/package.opf": opf}))
+    first, last = (book.text[one.start : one.end] for one in book.left_out)
+    assert first.startswith("THE MILLER\u2019S GULL\n\nThe Miller's Gull\n\nA Novel")
+    assert first.endswith("is invented.")
+    assert last.startswith("Copyright")
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_a_title_page_is_not_searched_in_any_format_and_tells_the_author(format: str) -> None:
+    name, write = FILES[format]
+    front = ("The Gull", ("A Novel", "by Osk Tam", "Herring House"))
+    chapters = ((f"Chapter {n}", (f"{PROSE} {PROSE}",)) for n in (1, 2, 3))
+    story = Manuscript((front, *chapters), "The Gull", "user")
+    book = read_book(Source(name, "gull", lambda: Fetched(write(story))))
+    [aside] = book.left_out
+    assert (aside.start, book.text[aside.end - 13 : aside.end]) == (0, "Herring House")
+    assert (book.author, [one.title for one in book.chapters]) == (
+        "Osk Tam",
+        ["Chapter 1", "Chapter 2", "Chapter 3"],
+    )
 
 
 def test_nobody_is_told_of_by_it_and_nothing_recapped(tmp_path: Path, tiny_bert: Path) -> None:

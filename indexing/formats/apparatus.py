@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -38,7 +39,15 @@ _PREVIEW = re.compile(
     |(?:keep\ reading|read\ on|turn\ the\ page)\ for\b.*""",
     re.I | re.X,
 )
+# What stands on the page behind the title; one of the first group at least.
+_IMPRINT = (
+    *("all rights reserved", r"\bisbn\b", "no part of this (?:book|publication)", "library of congress"),
+    *("\xa9|\\bcopyright", r"\bfirst (?:published|edition)", r"\b(?:published|printed) (?:by|in)\b"),
+)
+_FEWEST_CERTAIN, _FEWEST_SIGNS = 1, 2
 _BACK_MATTER = (FRONT, BACK, NOTES)  # an author's note, an afterword, a glossary
+_MOST_OTHERS = 25  # words of a title page: what kind of book it is, and its publisher
+_LONGEST_LINE = 80  # characters of a title page's
 _MOST_PREVIEWS = 5  # that are looked at
 _LONGEST_TITLE = 1000  # characters
 # Of a book's text. Where more of it is called so, it is called so by mistake.
@@ -53,6 +62,24 @@ def is_apparatus(kinds: Iterable[str], title: str | None) -> bool:
     named = _on_one_line(title)
     known = named and (_TITLE.fullmatch(named) or _PREVIEW.fullmatch(named))
     return bool(known) or any(kind in KINDS for kind in kinds)
+
+
+def is_imprint(text: str) -> bool:
+    """Whether a document is the page that says who published the book, and who may copy it."""
+    if len(text) > _SHORT_SECTION:
+        return False
+    found = [re.search(sign, text, re.I) is not None for sign in _IMPRINT]
+    return sum(found[:4]) >= _FEWEST_CERTAIN and sum(found) >= _FEWEST_SIGNS
+
+
+def is_title_page(text: str, title: str | None, author: str | None) -> bool:
+    """Whether a document names the book and its author and has few words beside these."""
+    if len(text) > _LONGEST_TITLE or max(map(len, text.split("\n")), default=0) > _LONGEST_LINE:
+        return False
+    named, written = (re.findall(r"\w+", (each or "").lower()) for each in (title, text))
+    others = Counter(written) - Counter(named) - Counter(re.findall(r"\w+", (author or "").lower()))
+    there = any(written[at : at + len(named)] == named for at in range(len(written)))
+    return bool(named) and there and others.total() <= _MOST_OTHERS
 
 
 def sections(headings: Sequence[Mark], characters: int) -> Iterator[LeftOut]:

@@ -56,7 +56,7 @@ def read_epub(data: bytes, name: str) -> Document:
     content = spine.content()
     navigation = navigation_of(archive, package, folder, items)
     contents = contents_of(navigation, numbers, content)
-    title = first_text(package.iter("title"))
+    title, author = first_text(package.iter("title")), _authors(package)
     if navigation is not None:
         for landmark, href in landmarks_of(navigation.root):
             path = resolve(navigation.folder, href)
@@ -65,11 +65,11 @@ def read_epub(data: bytes, name: str) -> Document:
     return Document(
         content,
         title,
-        _authors(package),
+        author,
         contents,
         pages_of(navigation, numbers, content),
         first_text(package.iter("language")),
-        tuple(spine.left_out(content, contents)),
+        tuple(spine.left_out(content, contents, title, author)),
         _cover(archive, package, folder, items),
     )
 

@@ -51,13 +51,14 @@ def read_mobi(data: bytes, name: str) -> Document:
     except ValueError as error:
         raise damaged(name, _KIND, str(error)) from error
     spine, content, contents = _read(markup, header.encoding, name)
+    author = listed(header.texts(AUTHOR))
     return Document(
         content,
         header.title,
-        listed(header.texts(AUTHOR)),
+        author,
         contents,
         language=header.language,
-        left_out=tuple(spine.left_out(content, contents)),
+        left_out=tuple(spine.left_out(content, contents, header.title, author)),
         cover=_cover(database, outer),
     )
 

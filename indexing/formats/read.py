@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 
 from indexing.book import Book, LeftOut, Page
-from indexing.chapters.first_pages import unsearched
+from indexing.chapters.first_pages import title_page_end, unsearched
 from indexing.chapters.outline import find_chapters
 from indexing.errors import SourceError
 from indexing.formats import gutenberg
@@ -76,7 +76,7 @@ def read_book(
             or _stem(source.name)
         )[:_LONGEST_TITLE]
     author = stated_author(gutenberg.stated_author(text)) or stated_author(document.author)
-    if author is None and media is Media.TEXT:
+    if author is None:
         author = stated_author(gutenberg.author_on_title_page(body))
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
     if media not in (Media.TEXT, Media.EPUB, Media.MOBI):  # whose documents say more than headings do
@@ -84,6 +84,8 @@ def read_book(
         document = replace(document, left_out=tuple(sections(headings, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
     clipped += gutenberg.licences(text, start, end)
+    if media is not Media.TEXT:
+        clipped.append((start, start + title_page_end(body, chapters, gutenberg.signed(body), None)))
     aside = [
         LeftOut(first - start, first - start + len(text[first:last].rstrip()))
         for first, last in clipped
@@ -176,11 +178,11 @@ def _without_title_page(marks: list[Mark], document: Document, text: str) -> lis
     A table of contents may stand before them.
     """
     named = (document.title, document.author, *(document.author or "").split(", "))
-    on_title_page = {" ".join(name.split()) for name in named if name}
+    on_title_page = {" ".join(name.lower().split()) for name in named if name}
     first = 0
     for at, (mark, after) in enumerate(pairwise(marks), 1):
         is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
-        if is_page and " ".join(mark.label.split()) in on_title_page:
+        if is_page and " ".join(mark.label.lower().split()) in on_title_page:
             first = at
         elif not is_apparatus((), mark.label):
             break

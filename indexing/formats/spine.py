@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from indexing.book import LeftOut
-from indexing.formats.apparatus import is_apparatus, preview
+from indexing.formats.apparatus import is_apparatus, is_imprint, is_title_page, preview
 from indexing.formats.html import read_page
 from indexing.formats.markup import Block, Mark, MarkedText, join
 
@@ -49,10 +49,14 @@ class Spine:
         """All documents as one text."""
         return join(self.blocks)
 
-    def left_out(self, content: MarkedText, contents: Sequence[Mark]) -> Iterator[LeftOut]:
+    def left_out(
+        self, content: MarkedText, contents: Sequence[Mark], title: str | None, author: str | None
+    ) -> Iterator[LeftOut]:
         """The documents that are not the story, by kinds, entries in the contents or headings, and a preview.
 
-        Not those in which something else begins, too: a list of contents and the first chapter may share one.
+        So are the page that says who published it, and what stands first and is the book's ``title`` and
+        ``author`` alone. Not those in which something else begins, too: a list of contents and the first
+        chapter may share one.
         """
         places = ((number, content.anchors.get(f"{number}#")) for number in range(len(self.kinds)))
         begins = {number: start for number, start in places if start is not None}
@@ -60,11 +64,15 @@ class Spine:
         listed_at = {mark.start: mark.label for mark in contents}
         headed_at = {mark.start: mark.label for mark in content.marks}
         labels = sorted((listed_at or headed_at).items())
+        is_first = True  # but for others that are left out
         for (number, start), end in zip(begins.items(), ends, strict=False):  # none in a book without text
-            title = listed_at.get(start) or headed_at.get(start)
+            label = listed_at.get(start) or headed_at.get(start)
             within = labels[bisect_right(labels, start, key=_place) : bisect_left(labels, end, key=_place)]
-            apart = is_apparatus(self.kinds[number], title)
-            if apart and all(is_apparatus((), label) for _, label in within):
+            text = content.text[start:end]
+            apart = is_apparatus(self.kinds[number], label) or is_imprint(text)
+            apart = apart and all(is_apparatus((), each) for _, each in within)
+            is_first = is_first and (apart or is_title_page(text, title, author))
+            if apart or is_first:
                 yield LeftOut(start, end)
         deepest = max((mark.depth for mark in contents), default=0)
         others = (
