@@ -173,6 +173,39 @@ def test_a_part_and_its_first_chapter_may_begin_at_one_place(
     assert begins == [name for part, _, second in parts for name in (part, second)]
 
 
+def with_headings(documents: Mapping[str, str], contents: Mapping[str, str]) -> Book:
+    """A book of these documents, whose table of contents names some of them."""
+    files = {f"OPS/text/{name}.xhtml": page(body) for name, body in documents.items()}
+    entries = "".join(f'<li><a href="text/{name}.xhtml">{label}</a></li>' for name, label in contents.items())
+    files["OPS/nav.xhtml"] = page(f'<nav type="toc"><ol>{entries}</ol></nav>')
+    nav = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    return read(pack({**files, "OPS/package.opf": package([*documents], nav)}))
+
+
+@pytest.mark.parametrize("label", ["Chapter {}", "{}"])
+def test_chapters_that_the_table_of_contents_leaves_out_are_told_by_their_headings(label: str) -> None:
+    chapters = {f"c{n}": f"<h2>{label.format(n)}</h2><p>{PROSE}</p>" for n in range(1, 8)}
+    numbered = [label.format(n) for n in range(1, 8)]
+    behind = {"thanks": f"<h1>Acknowledgements</h1><p>{PROSE}</p>"}
+    book = with_headings({**chapters, **behind}, {"c1": "Begin Reading", "thanks": "Acknowledgements"})
+    assert titles(book) == [*numbered, "Acknowledgements"]
+    first, *rest = chapters
+    parts = {"p1": "<h1>Part One</h1>", first: chapters[first], "p2": "<h1>Part Two</h1>"}
+    book = with_headings(
+        {**parts, **{name: chapters[name] for name in rest}}, {"p1": "Part I", "p2": "Part II"}
+    )
+    assert titles(book) == [f"Part One, {numbered[0]}", *(f"Part Two, {name}" for name in numbered[1:])]
+
+
+def test_sections_of_what_the_table_of_contents_lists_are_no_chapters() -> None:
+    names = {"a": "The Weir", "b": "The Mill", "c": "The Gull"}
+    sections = "".join(f"<h3>{n}</h3><p>{PROSE}</p>" for n in range(1, 4))
+    everywhere = {name: f"<h2>{label}</h2>{sections * 2}" for name, label in names.items()}
+    in_one = {name: f"<p>{label}</p>{sections if name == 'b' else PROSE}" for name, label in names.items()}
+    for documents in (everywhere, in_one):
+        assert titles(with_headings(documents, names)) == [*names.values()]
+
+
 @pytest.mark.parametrize(
     "kind", ["text/x-oeb1-document", "application/xml", "text/xml", "application/xhtml+xml; charset=utf-8"]
 )

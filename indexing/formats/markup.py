@@ -142,13 +142,49 @@ def _words(mark: Mark) -> list[str]:
     return re.findall(r"\w+", mark.label[:_LONGEST_TITLE].lower())
 
 
-def marked_chapters(text: str, *sources: Sequence[Mark]) -> tuple[Chapter, ...]:
-    """The chapters by the first of the sources that marks two or more, else by what the text looks like."""
-    for marks in sources:
+def marked_chapters(text: str, contents: Sequence[Mark], headings: Sequence[Mark]) -> tuple[Chapter, ...]:
+    """The chapters by the table of contents or else by the headings, whichever marks two or more first.
+
+    Where neither does, they are told by what the text looks like.
+    """
+    for marks in (_completed(contents, headings), headings):
         chapters = nested(text, _headings(text, marks))
         if len(chapters) >= 2:
             return chapters
     return find_chapters(text)
+
+
+def _completed(contents: Sequence[Mark], headings: Sequence[Mark]) -> Sequence[Mark]:
+    """The table of contents, or the headings with what it lists beside them.
+
+    That is where it lists fewer numbered chapters than it leaves out: of some books it has the parts, or a
+    place to begin at. Numerals may be sections of what it lists, those of which there are few, or that come
+    again where it lists no parts.
+    """
+    listed = {entry.start for entry in contents}
+    others = [(mark, found) for mark in headings if mark.start not in listed and (found := _chapter(mark))]
+    numerals = [found.number for _, found in others if found.kind == "numeral"]
+    known = [each for entry in contents if (each := counted(entry)) and each.number]
+    fewest = max(1, sum(each.level >= ACT for each in known))
+    if len(others) <= (max(fewest, len(contents)) if len(numerals) == len(others) else fewest):
+        return contents
+    if len({*numerals}) < len(numerals) and not known:
+        return contents
+    depths = Counter(mark.depth for mark in headings)
+    chapters_at = min(mark.depth for mark, _ in others)
+    headed = {mark.start for mark in headings}
+    merged = [
+        replace(mark, depth=chapters_at) if mark.start in listed and depths[mark.depth] == 1 else mark
+        for mark in headings
+    ]
+    merged += [replace(entry, depth=chapters_at) for entry in contents if entry.start not in headed]
+    return sorted(merged, key=lambda mark: mark.start)
+
+
+def _chapter(mark: Mark) -> Heading | None:
+    """The numbered chapter, act or scene that a mark's label spells."""
+    heading = counted(mark)
+    return heading if heading and heading.number and heading.level >= ACT else None
 
 
 def _headings(text: str, marks: Sequence[Mark]) -> list[Heading]:

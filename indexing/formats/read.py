@@ -66,8 +66,11 @@ def read_book(
         spans = unsearched(body, chapters, gutenberg.signed(body))
         document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in spans))
     else:
-        marks = (_within(each, start, end) for each in (document.contents, document.content.marks))
-        chapters = marked_chapters(body, *(_without_title_page(each, document, body) for each in marks))
+        contents, headings = (
+            _without_title_page(_within(marks, start, end), document, body)
+            for marks in (document.contents, document.content.marks)
+        )
+        chapters = marked_chapters(body, contents, headings)
     if not title:
         title = (
             stated_title(gutenberg.stated_title(text))
