@@ -194,6 +194,25 @@ def test_a_document_in_which_the_story_begins_is_searched_whatever_else_is_in_it
     assert aside == ["Contents\n\nI. The Weir", "The Weir, the Mill."]
 
 
+def test_a_document_may_say_of_its_body_and_of_its_section_what_it_is() -> None:
+    def typed(body: str, *sections: tuple[str, str]) -> str:
+        inner = "".join(f"<section epub:type='{kind}'>{text}</section>" for kind, text in sections)
+        return page(inner).replace("<body", f"<body epub:type='{body}'")
+
+    story = f"<p>{PROSE} {PROSE}</p>"
+    files = {
+        "OPS/text/a.xhtml": typed(
+            "bodymatter z3998:fiction", ("chapter", story), ("colophon", "<p>Wet.</p>")
+        ),
+        "OPS/text/b.xhtml": typed(
+            "backmatter", ("copyright-page", "<h2>Uncopyright</h2><p>May be copied.</p>")
+        ),
+        "OPS/package.opf": package(["a", "b"]),
+    }
+    [aside] = (book := read(pack(files))).left_out
+    assert book.text[aside.start : aside.end] == "Uncopyright\n\nMay be copied."
+
+
 IMPRINT = (
     "<p>Copyright \xa9 2020 by Anse Vell</p><p>Published by Herring House in Sandry. All rights reserved.</p>"
     f"<p>{'The gull is invented. ' * 20}</p>"

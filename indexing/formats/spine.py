@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from indexing.book import LeftOut
 from indexing.formats.apparatus import is_apparatus, is_imprint, is_title_page, preview
@@ -13,7 +14,7 @@ from indexing.formats.html import read_page
 from indexing.formats.markup import Block, Mark, MarkedText, join
 
 _HEAD = 8192  # bytes of a document in which it says what it is
-_KIND = re.compile(rb"<(?:body|section)\b[^<>]*\bepub:type\s*=\s*[\"']([^\"'<>]{0,200})")
+_KIND = re.compile(rb"<(body|section)\b[^<>]*\bepub:type\s*=\s*[\"']([^\"'<>]{0,200})")
 
 
 @dataclass(slots=True)
@@ -29,9 +30,7 @@ class Spine:
         Its anchors are made ``number#id``, and the first block's is also ``number#``.
         """
         number = len(self.kinds)
-        stated = _KIND.search(data[:_HEAD])
-        own = [] if stated is None else stated[1].decode("ascii", "replace").lower().split()
-        self.kinds.append([*kinds, *own])
+        self.kinds.append([*kinds, *_stated_kinds(data[:_HEAD])])
         blocks = [
             replace(
                 block,
@@ -81,6 +80,14 @@ class Spine:
             if mark.start not in listed_at and (not contents or mark.start in begins.values())
         )
         yield from preview(sorted((*contents, *others), key=lambda mark: mark.start), len(content.text))
+
+
+def _stated_kinds(head: bytes) -> Iterator[str]:
+    """What a document says it is: of its body, such as back matter, and of the first section in it."""
+    for stated in islice(_KIND.finditer(head), 2):
+        yield from stated[2].decode("ascii", "replace").lower().split()
+        if stated[1] == b"section":
+            return
 
 
 def _place(labelled: tuple[int, str]) -> int:
