@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from indexing.passages import LONGEST_WORD, split
 
 SPACES = " \t\n\u00a0\u2003\u3000"
+UNSPACED = st.text(
+    alphabet=st.sampled_from("ab.\u9df2\u304c\u3002\u300d\U00020000" + SPACES), max_size=LONGEST_WORD
+)
 TEXTS = st.text(alphabet=st.sampled_from("ab\u00e9\U0001f433.-" + SPACES), max_size=LONGEST_WORD)
 
 
 @settings(max_examples=60, deadline=None)
-@given(TEXTS, st.integers(1, 7))
+@given(TEXTS | UNSPACED, st.integers(1, 7))
 def test_every_non_space_character_lies_in_exactly_one_passage(text: str, words: int) -> None:
     covered = [at for passage in split(text, words) for at in range(passage.start, passage.end)]
     assert len(covered) == len(set(covered))
@@ -54,6 +57,13 @@ def test_no_passage_is_longer_than_its_words_may_be() -> None:
     assert [(passage.start, passage.end) for passage in passages] == [
         (start, start + 200 * LONGEST_WORD) for start in range(0, len(text), 200 * LONGEST_WORD)
     ]
+
+
+def test_two_characters_of_chinese_and_japanese_are_a_word_with_the_stops_behind_them() -> None:
+    gull = "\u9df2\u304c\u98db\u3093\u3060\u3002\u300d"  # seven characters, of which two are stops
+    passages = split(gull * 100 + " The gull flew.", words=3)
+    assert {passage.end - passage.start for passage in passages[:100]} == {len(gull)}
+    assert [(passage.end - passage.start) for passage in passages[100:]] == [len("The gull flew.")]
 
 
 def test_offsets_count_code_points_and_not_bytes() -> None:

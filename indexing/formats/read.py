@@ -83,8 +83,8 @@ def read_book(
         author = stated_author(gutenberg.author_on_title_page(body))
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
     if media not in (Media.TEXT, Media.EPUB, Media.MOBI):  # whose documents say more than headings do
-        headings = document.contents or document.content.marks
-        document = replace(document, left_out=tuple(sections(headings, len(text))))
+        entries = document.contents or document.content.marks
+        document = replace(document, left_out=tuple(sections(entries, len(text))))
     clipped = [(max(one.start, start), min(one.end, end)) for one in document.left_out]
     clipped += gutenberg.licences(text, start, end)
     if media is not Media.TEXT:
