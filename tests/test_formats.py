@@ -101,6 +101,20 @@ def test_paragraphs_that_are_a_line_each_are_set_apart() -> None:
     assert read("gull.txt", wrapped).text == wrapped
 
 
+def test_words_that_a_scan_parts_at_the_ends_of_lines_are_whole_again() -> None:
+    parted = "The mil-\nler, it was said, saw the long-\nlegged gull, a wa-\nter-bird. "
+    whole = "The miller,\nit was said, saw the long-\nlegged gull, a water-bird. "
+    elsewhere = "A miller has no long-legged gull, and the Mill-\nHouse no water."
+    assert read("gull.txt", parted * 10 + elsewhere).text == whole * 10 + elsewhere
+
+
+def test_a_text_that_parts_its_lines_at_hyphens_alone_keeps_them() -> None:
+    text = (
+        "The long-\nlegged gull, a well-\nfed water-\nbird.\n\n" * 20 + "A long-legged, well-fed waterbird."
+    )
+    assert read("gull.txt", text).text == text
+
+
 def test_several_books_of_project_gutenberg_in_one_file_are_searched_without_their_licences() -> None:
     mark = "*** {} OF THE PROJECT GUTENBERG EBOOK THE GULL ***"
     one = f"Title: The Gull\n\n{mark.format('START')}\n\n{PROSE}\n\n{mark.format('END')}\n\nMuch licence.\n\n"

@@ -44,6 +44,12 @@ _MOST_CONTROL = 0.02  # of the characters; more is no text
 _LONGEST_WRAPPED = 200  # characters
 _MOST_BLANK = 0.05
 _FEWEST_LINES = 10
+# A word that goes on in the next line, and what is written together with its end.
+_PARTED = re.compile(
+    r"(?<![^\W\d_])([^\W\d_]{2,50})[-\xac\u2010]\n[^\S\n]*([^\W\d_]{2,50})([^\s-]{0,9})([^\S\n]*)"
+)
+_WRITTEN = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)*")
+_FEWEST_PARTED = 10  # words that are written as one elsewhere
 
 
 def decode(data: bytes, name: str, declared: str | None = None) -> str:
@@ -81,6 +87,28 @@ def with_blank_lines(text: str) -> str:
     if not is_one_each or len(lines) - len(written) > _MOST_BLANK * len(lines):
         return text
     return "\n\n".join(line for line in lines if line)
+
+
+def with_whole_words(text: str) -> str:
+    """A normalised text, the words whole that its lines part by hyphens, where it has many, as scans have.
+
+    Hyphens that a word has elsewhere, too, stay: most texts part their lines at no other.
+    """
+    parted = [match for match in _PARTED.finditer(text) if match[2][0].islower()]
+    if len(parted) < _FEWEST_PARTED:
+        return text
+    written = {match[0].lower() for match in _WRITTEN.finditer(text)}
+    compounds = {match.start() for match in parted if f"{match[1]}-{match[2]}".lower() in written}
+    words = sum(f"{match[1]}{match[2]}".lower() in written for match in parted)
+    if words < max(_FEWEST_PARTED, 2 * len(compounds)):
+        return text
+
+    def whole(match: re.Match[str]) -> str:
+        if match.start() in compounds or not match[2][0].islower():
+            return match[0]
+        return f"{match[1]}{match[2]}{match[3]}" + ("\n" if match[4] else "")
+
+    return _PARTED.sub(whole, text)
 
 
 def _with_sorted_marks(text: str) -> str:

@@ -29,7 +29,7 @@ from indexing.formats.mobi import read_mobi
 from indexing.formats.odt import read_odt
 from indexing.formats.pdf import read_pdf
 from indexing.formats.pictures import is_cover
-from indexing.formats.plain_text import decode, normalise, with_blank_lines
+from indexing.formats.plain_text import decode, normalise, with_blank_lines, with_whole_words
 from indexing.formats.rtf import read_rtf
 from indexing.ids import check_id
 from indexing.sources.fetch import Fetched
@@ -163,7 +163,7 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     if media is Media.MARKDOWN:
         return read_markdown(text, name)
-    return Document(MarkedText(with_blank_lines(text), (), {}))
+    return Document(MarkedText(with_whole_words(with_blank_lines(text)), (), {}))
 
 
 def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
