@@ -25,6 +25,9 @@ def read(name: str, data: bytes | str, content_type: str | None = None) -> Book:
     return read_book(Source(name, "gull", partial(Fetched, fetched.data, fetched.content_type)))
 
 
+LINE = "The miller looked at the weir for a while, and then he took his hat and went to the gull, which flew."
+
+
 def titles(book: Book) -> list[str]:
     return [chapter.title for chapter in book.chapters]
 
@@ -97,8 +100,23 @@ def test_paragraphs_that_are_a_line_each_are_set_apart() -> None:
     book = read("gull.txt", "\r\n".join(lines))
     assert book.text == "\n\n".join(lines)
     assert titles(book) == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
-    wrapped = "\n".join(wrap(PROSE, 70))
-    assert read("gull.txt", wrapped).text == wrapped
+    for width in (70, 150):
+        wrapped = "\n".join(wrap(" ".join([PROSE] * 9), width))
+        assert read("gull.txt", wrapped).text == wrapped
+
+
+def test_paragraphs_of_a_line_each_may_be_short_where_they_end_as_sentences_do() -> None:
+    said = (
+        "\u201cA gull,\u201d she said, \u201cis on the weir.\u201d",
+        "He saw it, but he said no word.",
+        LINE,
+    )
+    lines = [line for number in range(1, 5) for line in (f"Chapter {number}", *said, *said)]
+    book = read("gull.txt", "\n".join(lines))
+    assert book.text == "\n\n".join(lines)
+    assert titles(book) == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
+    verses = "\n".join(["The gull is on the weir.", "It has no fear."] * 9)
+    assert read("gull.txt", verses).text == verses
 
 
 def test_words_that_a_scan_parts_at_the_ends_of_lines_are_whole_again() -> None:

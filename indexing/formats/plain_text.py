@@ -40,9 +40,13 @@ _MOST_MARKS = 30  # that the text of any language sets on one letter (Unicode St
 _LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
 _MOST_CONTROL = 0.02  # of the characters; more is no text
 # Of a text whose paragraphs are one line each: how long its tenth longest in a hundred lines are, and how
-# many are blank. Lines that were wrapped, and verses, are shorter.
+# many are blank. Lines that were wrapped, and verses, are shorter; or they end amid sentences.
 _LONGEST_WRAPPED = 200  # characters
+_LONGEST_VERSE = 100
 _MOST_BLANK = 0.05
+_MOST_ENDED = 0.8
+_LINE_STOP = re.compile("[.!?:\u2026\u2014][\"'\u2019\u201d)*_]*$")
+_STOP_WITHIN = 5  # characters of a line's end
 _FEWEST_LINES = 10
 # A word that goes on in the next line, and what is written together with its end.
 _PARTED = re.compile(
@@ -82,11 +86,13 @@ def normalise(text: str) -> str:
 def with_blank_lines(text: str) -> str:
     """A normalised text, its paragraphs a blank line apart where each is one line, as Word saves them."""
     lines = text.split("\n")
-    written = sorted(len(line) for line in lines if line)
-    is_one_each = len(written) >= _FEWEST_LINES and written[-len(written) // 10] > _LONGEST_WRAPPED
-    if not is_one_each or len(lines) - len(written) > _MOST_BLANK * len(lines):
+    written = [line for line in lines if line]
+    if len(written) < _FEWEST_LINES or len(lines) - len(written) > _MOST_BLANK * len(lines):
         return text
-    return "\n\n".join(line for line in lines if line)
+    long = sorted(map(len, written))[-len(written) // 10]
+    ended = sum(_LINE_STOP.search(line[-_STOP_WITHIN:]) is not None for line in written)
+    is_one_each = long > _LONGEST_WRAPPED or (long > _LONGEST_VERSE and ended >= _MOST_ENDED * len(written))
+    return "\n\n".join(written) if is_one_each else text
 
 
 def with_whole_words(text: str) -> str:
