@@ -277,6 +277,26 @@ def test_entities_of_xml_are_neither_expanded_nor_fetched() -> None:
     assert "root:" not in read("gull.fb2", text).text
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1251"])
+def test_characters_of_xml_may_have_the_names_that_html_gives_them(encoding: str) -> None:
+    head = "<description><title-info><book-title>Anse &amp; Osk</book-title></title-info></description>"
+    named = "Osk&nbsp;R&eacute;my &mdash; " if encoding != "utf-16" else ""
+    text = f"{named}&lt;gull&gt; <![CDATA[& <weir> &amp;]]>"
+    body = f"<FictionBook>{head}<body><p>{text}</p></body></FictionBook>"
+    written = f'<?xml version="1.0" encoding="{encoding}"?>{body}'
+    book = read("gull.fb2", written.encode(encoding))
+    assert book.title == "Anse & Osk"
+    assert book.text == ("Osk\u00a0R\u00e9my \u2014 " if named else "") + "<gull> & <weir> &amp;"
+
+
+@pytest.mark.parametrize("fault", ["& mill", "&gull;", "\x0c", "</b>", "&#0;"])
+def test_behind_a_fault_of_xml_no_character_is_lost(fault: str) -> None:
+    body = f"<body><p>Weir {fault}.</p><p>The &lt;gull&gt; &amp; Osk.</p></body>"
+    first, second = read("gull.fb2", f"<FictionBook>{body}</FictionBook>").text.split("\n\n")
+    assert second == "The <gull> & Osk."
+    assert first.startswith("Weir & mill" if fault == "& mill" else "Weir")
+
+
 def test_groups_of_an_rtf_may_stay_open() -> None:
     data = rtf(twelve()[0])
     assert (

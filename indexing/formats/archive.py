@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import lzma
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
+from html.entities import html5
 from typing import Any
 
 from indexing.errors import SourceError
@@ -19,6 +21,7 @@ _LARGEST_MEMBER = 64 * 2**20  # bytes unpacked; the longest novels are under 10 
 _LARGEST_BOOK = 256 * 2**20
 _LONGEST_PATH = 1000  # characters; the hrefs of a document are resolved against its own path
 _LONGEST_LABEL = 1000
+_AMPERSAND = re.compile(rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?!#)([A-Za-z][A-Za-z0-9]{1,31};)?", re.S)
 # What zipfile raises for archives that are damaged, or of a version or a compression that it does not know.
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
@@ -95,13 +98,14 @@ def damaged(name: str, kind: str, why: str) -> SourceError:
 def xml_tree(data: bytes) -> Any:
     """The root of an XML document, its tags and attributes without their namespaces; None for no XML.
 
-    Small faults are mended. Entities are not expanded, and nothing outside of it is ever loaded.
+    Small faults are mended, and HTML's names of characters are known. Other entities are not expanded, and
+    nothing outside of it is ever loaded.
     """
     from lxml import etree  # type: ignore[import-untyped]
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(data if b"\0" in data[:4] else _AMPERSAND.sub(_by_number, data), parser)
     except etree.XMLSyntaxError:  # an empty document, which the parser does not mend
         return None
     if root is None:
@@ -114,6 +118,16 @@ def xml_tree(data: bytes) -> Any:
             if local not in element.attrib:
                 element.attrib[local] = element.attrib[key]
     return root
+
+
+def _by_number(found: re.Match[bytes]) -> bytes:
+    """A character by its number for the name that HTML has for it; other names as they are, and CDATA.
+
+    Behind the first fault of a file the parser drops what is named, even ``&amp;``.
+    """
+    name = found[1]
+    known = "&" if found[0] == b"&" else html5.get(name.decode("ascii"), "") if name else ""
+    return "".join(f"&#{ord(character)};" for character in known).encode() or found[0]
 
 
 def walk(root: Any) -> Any:
