@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from indexing.chapters.divisions import divisions
 from indexing.chapters.numerals import numeral
 from indexing.chapters.outline import find_chapters
+from indexing.formats.markup import Block, Mark, in_text, join, marked_chapters
 from indexing.formats.plain_text import normalise
 
 LINE = "The gull sat on the weir and watched the miller count his sacks of barley again."
@@ -402,3 +404,28 @@ def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
 )
 def test_numerals_of_headings(text: str, value: int | None) -> None:
     assert numeral(text) == value
+
+
+LABELS = ("Part I", "PART TWO", "Chapter 1", "Chapter 2", "1", "II", "Three", "The Weir", "Prologue", "Notes")
+BLOCKS = st.one_of(
+    st.builds(Block, st.sampled_from(LABELS), st.integers(1, 3)),
+    st.builds(Block, st.sampled_from(["Wet.", LINE, ONE_LINE]), st.just(0)),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(BLOCKS, min_size=1, max_size=12), st.data())
+def test_chapters_of_any_table_of_contents_follow_one_another(
+    blocks: list[Block], data: st.DataObject
+) -> None:
+    content = join([replace(block, anchors=(str(number),)) for number, block in enumerate(blocks)])
+    places = st.sampled_from(sorted(content.anchors.values()))
+    entries = st.builds(
+        lambda at, depth, label: Mark(at, at, depth, label),
+        places,
+        st.integers(1, 4),
+        st.sampled_from(LABELS),
+    )
+    contents = in_text(data.draw(st.lists(entries, max_size=8)), content.marks)
+    chapters = marked_chapters(content.text, contents, content.marks)
+    assert all(before.end <= after.start for before, after in pairwise(chapters))

@@ -182,6 +182,33 @@ def with_headings(documents: Mapping[str, str], contents: Mapping[str, str]) -> 
     return read(pack({**files, "OPS/package.opf": package([*documents], nav)}))
 
 
+def test_what_a_table_of_contents_lists_at_one_place_stays_in_order() -> None:
+    story = f"<h1>PART {{0}}</h1><h2>Chapter {{0}}</h2><h3>Wet</h3><p>{PROSE}</p><h3>Dry</h3><p>{PROSE}</p>"
+    files = {f"OPS/text/{name}.xhtml": page(story.format(n)) for n, name in enumerate("ab", 1)}
+    entries = ""
+    for number, name in enumerate("ab", 1):
+        labels = (f"Part {number}", f"Chapter {number}", "Weir", "Dry", "Wet", "Mill")
+        here = "".join(f'<ol><li><a href="text/{name}.xhtml">{label}</a>' for label in labels)
+        entries += here.removeprefix("<ol>") + "</li></ol>" * 5 + "</li>"
+    files["OPS/nav.xhtml"] = page(f'<nav type="toc"><ol>{entries}</ol></nav>')
+    nav = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    book = read(pack({**files, "OPS/package.opf": package([*"ab"], nav)}))
+    assert titles(book) == ["Part 1, Chapter 1: Weir", "Part 2, Chapter 2: Weir"]
+
+
+def test_a_part_that_the_table_of_contents_lists_within_its_first_chapter_is_read() -> None:
+    files = {f"OPS/text/{name}.xhtml": page(f"<p>{name}</p><p>{PROSE}</p>") for name in "ab"}
+    entries = "".join(
+        f'<li><a href="text/{name}.xhtml">Chapter {number}</a>'
+        f'<ol><li><a href="text/{name}.xhtml">Part {number}</a></li></ol></li>'
+        for number, name in enumerate("ab", 1)
+    )
+    files["OPS/nav.xhtml"] = page(f'<nav type="toc"><ol>{entries}</ol></nav>')
+    nav = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    book = read(pack({**files, "OPS/package.opf": package([*"ab"], nav)}))
+    assert [(one.title, book.text[one.start]) for one in book.chapters] == [("Part 1", "a"), ("Part 2", "b")]
+
+
 @pytest.mark.parametrize("label", ["Chapter {}", "{}"])
 def test_chapters_that_the_table_of_contents_leaves_out_are_told_by_their_headings(label: str) -> None:
     chapters = {f"c{n}": f"<h2>{label.format(n)}</h2><p>{PROSE}</p>" for n in range(1, 8)}

@@ -39,8 +39,8 @@ def find_chapters(text: str) -> tuple[Chapter, ...]:
 def nested(text: str, headings: list[Heading]) -> tuple[Chapter, ...]:
     """Headings in order made into chapters that follow each other without overlap.
 
-    A heading with hardly any text of its own before a deeper one has no chapter of its own: the
-    chapter below begins with it. Front matter that nothing follows, and notes that the story
+    A heading with hardly any text of its own before a deeper one, or none before any, has no chapter of its
+    own: the chapter below begins with it. Front matter that nothing follows, and notes that the story
     follows, would claim what is not theirs and are left out.
     """
     chapters: list[Chapter] = []
@@ -52,7 +52,7 @@ def nested(text: str, headings: list[Heading]) -> tuple[Chapter, ...]:
         start = heading.start if pending is None else pending
         limit = len(text) if after is None else after.start
         deeper = after is not None and after.level > heading.level
-        if deeper and len(text[heading.end : limit].split()) <= _LONGEST_LEAD:
+        if limit == heading.start or (deeper and len(text[heading.end : limit].split()) <= _LONGEST_LEAD):
             pending = start
         else:
             pending = None

@@ -117,7 +117,7 @@ def in_text(entries: Iterable[Mark], headings: Sequence[Mark]) -> tuple[Mark, ..
     """The entries of a table of contents, in the order of the text whose ``headings`` these are.
 
     Several may lead to one place: of those the first is kept and what is within it, as a part's first chapter
-    is, which begins at the heading of its name that follows, if there is one.
+    is, which begins at the heading of its name that follows, if there is one, else where what holds it does.
     """
     at: dict[int, list[Mark]] = {}
     for entry in entries:
@@ -127,14 +127,16 @@ def in_text(entries: Iterable[Mark], headings: Sequence[Mark]) -> tuple[Mark, ..
     starts = [heading.start for heading in headings]
     found: list[Mark] = []
     for start, after in zip_longest(sorted(at), sorted(at)[1:]):
-        found.append(at[start][0])
+        place, *within = at[start]
+        found.append(place)
         first = bisect_right(starts, start)
         last = len(starts) if after is None else bisect_left(starts, after)
-        for entry in at[start][1:]:
-            named = headings[first : min(last, first + _NEAREST)]
-            own = next((one for one in named if _words(one) == _words(entry)), entry)
-            found.append(replace(entry, start=own.start, end=own.end))
-            first += own is not entry
+        for entry in within:
+            near = range(first, min(last, first + _NEAREST))
+            own = next((i for i in near if _words(headings[i]) == _words(entry)), None)
+            if own is not None:
+                place, first = headings[own], own + 1
+            found.append(replace(entry, start=place.start, end=place.end))
     return tuple(found)
 
 
