@@ -45,5 +45,5 @@ export function hashOf({ book, q = "", read = 100 }) {
   return `#${fragment}`;
 }
 
-/** Has the address say so without a step in the browser's history. */
-export const correct = (to) => window.history.replaceState(null, "", hashOf(to));
+/** Has the address say so without a step in the browser's history; what is kept with this one (conversation.js) stays. */
+export const correct = (to) => window.history.replaceState(window.history.state, "", hashOf(to));

@@ -11,11 +11,18 @@ export class Conversation {
     this.#turns = [];
   }
 
-  /** What was said before `asked`, and up to no later a place in any book than `limits`, in percent by id, say. */
+  /**
+   * What was said before `asked`, and up to no later a place in any book than `limits`, in percent by id, say.
+   *
+   * It is kept with the address in the browser's history: whoever goes back to it, or loads it anew, asks the same
+   * question again, whatever was asked since.
+   */
   before(asked, limits) {
     const isWithin = (turn) => Object.entries(limits).every(([id, share]) => (turn.limits[id] ?? 0) <= share);
-    const usable = this.#turns.filter((turn) => turn.asked !== asked && isWithin(turn));
-    return usable.slice(-TURNS).map(({ question, answer }) => ({ question, answer }));
+    const others = this.#turns.filter((turn) => turn.asked !== asked && isWithin(turn));
+    const said = window.history.state?.said ?? others.slice(-TURNS);
+    window.history.replaceState({ said }, "");
+    return said.filter(isWithin).map(({ question, answer }) => ({ question, answer }));
   }
 
   /** A guess that was not shown for an answer is not said. */

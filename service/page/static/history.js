@@ -2,7 +2,7 @@
 
 import * as memory from "./memory.js";
 import { element } from "./text.js";
-import { percent } from "./words.js";
+import { joined, percent } from "./words.js";
 
 /** Shows the questions in `box`; `onChoose(asked)` hears which one is asked again, `onForget()` that none is left. */
 export class History {
@@ -44,14 +44,11 @@ export class History {
   }
 }
 
-function about({ book, title, read, limits, answer }, open) {
-  // An answer from the whole book may tell what one who has read less does not want to know.
-  const isLater = memory.isFromFurtherOn(limits ?? { [book]: read });
-  return [
-    isLater ? "Answered from further on than you have read" : answer,
+function about(one, open) {
+  const { book, title, read, answer } = one;
+  return joined([
+    memory.isFromFurtherOn(one) ? "Answered from further on than you have read" : answer,
     book !== open && title,
     read < 100 && `${percent(read / 100)} read`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);
 }

@@ -68,7 +68,7 @@ const library = new Library(
 );
 const history = new History(
   at("history"),
-  (asked) => go({ book: asked.book, q: asked.question, read: asked.read }),
+  (asked) => go({ book: asked.book, q: memory.questionOf(asked), read: asked.read }),
   () => question.focus(),
 );
 
@@ -221,6 +221,7 @@ async function askScope(q) {
     showHistory();
   } catch (error) {
     if (!signal.aborted) throw error;
+    if (said.length > 0 && answer.rewritten !== null) noted.rewritten = answer.rewritten;
   } finally {
     if (!signal.aborted) into.removeAttribute("aria-busy");
   }

@@ -31,19 +31,23 @@ export function shares() {
 /** How much of a book has been read, in percent; null where nobody has said so. */
 export const readUpTo = (book) => shares()[book] ?? null;
 
-/** Whether what was answered from `limits`, in percent by book id, may tell what lies ahead by now. */
-export function isFromFurtherOn(limits) {
+/** Whether what was asked before was answered from further on than has been read, and may tell what lies ahead. */
+export function isFromFurtherOn({ book, read, limits = { [book]: read } }) {
   const said = shares();
   return Object.entries(limits).some(([id, share]) => share > (said[id] ?? 100));
 }
+
+/** What is asked where a question is asked again: without those that it followed, as it was understood after them. */
+export const questionOf = (asked) => (isFromFurtherOn(asked) ? asked.question : (asked.rewritten ?? asked.question));
 
 export function rememberRead(book, share) {
   remember("read", { ...remembered("read"), [book]: share });
 }
 
 /**
- * The questions asked, last first: `{book, title, question, read, answer}`; of several books `book` is as what they
- * were asked, and in place of `read` there are the `limits` of those that passages were read of, in percent by id.
+ * The questions asked, last first: `{book, title, question, read, answer}`, and `rewritten`, as which one that followed
+ * others was understood; of several books `book` is as what they were asked, and in place of `read` there are the
+ * `limits` of those that passages were read of, in percent by id.
  */
 export function asked() {
   const list = remembered("asked");

@@ -13,6 +13,25 @@ export const confidenceInWords = (confidence) => CONFIDENCE.find(([from]) => con
 
 export const percent = (share) => `${Number((100 * share).toFixed(1))}\u00a0%`;
 
+/** What there is to say of one thing, one behind the other; what is written from right to left keeps to itself. */
+export const joined = (parts, between = " · ") => parts.filter(Boolean).map(isolated).join(between);
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+// Or the numbers and names behind it would stand before it. (First strong isolate, pop directional isolate.)
+const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
+
+const bare = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
+
+/** Tells of a text whether it holds all the words of `typed`, which may leave out accents and capitals. */
+export function finder(typed) {
+  const words = bare(typed).split(/\s+/u).filter(Boolean);
+  return (text) => {
+    const held = bare(text);
+    return words.every((word) => held.includes(word));
+  };
+}
+
 export const count = (number, one, many = `${one}s`) =>
   `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
