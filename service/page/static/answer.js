@@ -3,8 +3,8 @@
 import * as api from "./api.js";
 import { copyButtons } from "./citation.js";
 import { limitOf } from "./scope.js";
-import { element, length, renderText } from "./text.js";
-import { HEADINGS, confidenceInWords, count, percent } from "./words.js";
+import { element, languageOf, length, renderText } from "./text.js";
+import { HEADINGS, confidenceInWords, count, joined, percent } from "./words.js";
 
 // How much of the book is shown around the passage, in characters.
 const CONTEXT = 400;
@@ -37,7 +37,7 @@ export function showFound(into, hits, scope) {
           "li",
           {},
           element("p", { className: "quiet" }, placeOf(hit, scope)),
-          element("p", { className: "text", dir: "auto" }, hit.text),
+          element("p", { className: "text", dir: "auto", lang: languageOf(scope.bookOf(hit)) }, hit.text),
         ),
       ),
     ),
@@ -55,15 +55,13 @@ export function showDraft(into, text) {
 const titleIn = (place, scope) => !scope.isOne && place.title;
 
 const placeOf = (passage, scope) =>
-  [
+  joined([
     titleIn(passage, scope),
     `Passage ${passage.number}`,
     passage.page && `page ${passage.page}`,
     passage.chapter,
     percent(passage.start / scope.bookOf(passage).characters),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);
 
 /**
  * Shows one answer in `into`.
@@ -85,7 +83,7 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
   }
   const candidates = answer.candidates.filter((candidate, i) => i === 0 || candidate.confidence >= LEAST);
   const heading = HEADINGS[answer.verdict];
-  const said = element("p", { className: "said" });
+  const said = element("p", { className: "said", dir: "auto" });
   const more = element("button", { type: "button", className: "plain", onclick: () => unfold(true) }, "Show all of it");
   const unfold = (whole) => {
     said.classList.toggle("folded", !whole);
@@ -103,7 +101,7 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
     element(
       "button",
       { type: "button", onclick: () => choose(candidate) },
-      element("span", { className: "text" }, candidate.text),
+      element("span", { className: "text", dir: "auto" }, candidate.text),
       element("span", { className: "quiet" }, confidenceInWords(candidate.confidence)),
       element("span", { className: "quiet place" }, candidate.evidence ? place(candidate.evidence, scope) : ""),
     ),
@@ -131,7 +129,7 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
         element(
           "button",
           { type: "button", className: "plain", onclick: () => show(evidence) },
-          [titleIn(evidence, scope), percent(evidence.percent / 100)].filter(Boolean).join(", "),
+          joined([titleIn(evidence, scope), percent(evidence.percent / 100)], ", "),
         ),
       ]),
       scope.isOne ? " of the book." : ".",
@@ -150,7 +148,7 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
             element(
               "button",
               { type: "button", onclick: () => show(fact) },
-              element("span", { className: "text" }, fact.text),
+              element("span", { className: "text", dir: "auto" }, fact.text),
               element("span", { className: "quiet place" }, place(fact, scope)),
             ),
           ),
@@ -184,14 +182,12 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
 }
 
 const place = (evidence, scope) =>
-  [
+  joined([
     titleIn(evidence, scope),
     evidence.chapter,
     evidence.page && `page ${evidence.page}`,
     `${percent(evidence.percent / 100)} into the book`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);
 
 async function showEvidence(figure, of) {
   const { scope, evidence, passages, limits, onOpen } = of;
@@ -219,7 +215,7 @@ async function showEvidence(figure, of) {
   const torn = (start > 0 && text.match(/^\S{1,30}(?=\s)/u)?.[0]) || "";
   text = text.slice(torn.length);
   if (end < limit) text = text.replace(/(?<=\s)\S{1,30}$/u, "");
-  const quote = element("blockquote", { className: "book", tabIndex: 0, role: "region" });
+  const quote = element("blockquote", { className: "book", lang: languageOf(book), tabIndex: 0, role: "region" });
   quote.ariaLabel = "The passage that the answer stands in";
   renderText(quote, text, start + length(torn), [
     { start: passage.start, end: Math.min(passage.end, limit), tag: "span", className: "passage" },

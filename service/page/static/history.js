@@ -35,7 +35,7 @@ export class History {
           element(
             "button",
             { type: "button", onclick: () => this.onChoose(one) },
-            element("span", { className: "text" }, one.question),
+            element("span", { className: "text", dir: "auto" }, one.question),
             element("span", { className: "quiet" }, about(one, book)),
           ),
         ),

@@ -84,7 +84,7 @@ export class Overviews {
     const name = element(
       "button",
       { type: "button", className: "who", ariaExpanded: "false" },
-      element("span", { className: "text" }, one.name),
+      element("span", { className: "text", dir: "auto" }, one.name),
       element("span", { className: "quiet" }, count(one.count, "place")),
     );
     name.addEventListener("click", async () => {
@@ -120,14 +120,15 @@ export class Overviews {
   }
 
   async recap() {
-    const { chapters } = await api.recap(this.book.id, this.limit);
+    const { book, limit } = this;
+    const { chapters } = await api.recap(book.id, limit);
     if (chapters.length === 0) return [element("p", { className: "quiet" }, "Nothing has happened yet.")];
     return chapters.map((part) =>
       element(
         "section",
         {},
-        element("h2", { className: "label" }, part.chapter ?? percent(part.start / this.book.characters)),
-        ...part.sentences.map((one) => quote(one, this.onOpen)),
+        element("h2", { className: "label" }, part.chapter ?? percent(part.start / book.characters)),
+        ...part.sentences.map((one) => quote(one, book, this.onOpen)),
       ),
     );
   }

@@ -1,6 +1,6 @@
 // Where somebody is named, drawn along the book's length; the places are gone through with the arrow keys.
 
-import { chapterAt, percent, reached } from "./words.js";
+import { chapterAt, joined, percent, reached } from "./words.js";
 
 const WIDTH = 1000; // of the drawing, which is stretched to the strip's
 const SVG = "http://www.w3.org/2000/svg";
@@ -37,9 +37,8 @@ export function drawPlaces(person, book, limit, onOpen) {
   let at = 0;
   const go = (to) => {
     at = Math.max(0, Math.min(places.length - 1, to));
-    const where = [percent(places[at] / book.characters), chapterAt(chapters, places[at])];
     strip.setAttribute("aria-valuenow", at + 1);
-    strip.setAttribute("aria-valuetext", where.filter(Boolean).join(", "));
+    strip.setAttribute("aria-valuetext", joined([percent(places[at] / book.characters), chapterAt(chapters, places[at])], ", "));
     here.setAttribute("d", `M${x(places[at])} 0V10`);
   };
   go(0);

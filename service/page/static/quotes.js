@@ -2,15 +2,16 @@
 
 import * as api from "./api.js";
 import { Problem } from "./problems.js";
-import { element } from "./text.js";
+import { element, languageOf } from "./text.js";
+import { joined } from "./words.js";
 
-/** A sentence; `onOpen(place, marks)` hears that the book is wanted there. */
-export function quote(one, onOpen) {
-  const place = [one.page && `page ${one.page}`, one.chapter, `${one.percent}\u00a0%`].filter(Boolean).join(" · ");
+/** A sentence of `book`; `onOpen(place, marks)` hears that the book is wanted there. */
+export function quote(one, book, onOpen) {
+  const place = joined([one.page && `page ${one.page}`, one.chapter, `${one.percent}\u00a0%`]);
   return element(
     "figure",
     { className: "quote" },
-    element("blockquote", { dir: "auto" }, one.text),
+    element("blockquote", { dir: "auto", lang: languageOf(book) }, one.text),
     element(
       "figcaption",
       {},
@@ -28,7 +29,7 @@ export function openAt({ start, end }, onOpen) {
 export async function whoIs(book, name, limit, onOpen) {
   const { sentences } = await api.who(book.id, name, limit);
   return sentences.length > 0
-    ? sentences.map((one) => quote(one, onOpen))
+    ? sentences.map((one) => quote(one, book, onOpen))
     : [element("p", { className: "quiet" }, "The book has said nothing of them yet.")];
 }
 

@@ -1,7 +1,7 @@
 // The whole book, opened at a place; more of it is fetched as one reads on or back.
 
 import * as api from "./api.js";
-import { element, length, renderText } from "./text.js";
+import { element, languageOf, length, renderText } from "./text.js";
 import { chapterAt, percent, reached } from "./words.js";
 
 const PIECE = 8000; // code points that are fetched at once
@@ -38,7 +38,7 @@ export class Reader {
     this.reached = reached(book, limit);
     this.chapters.hidden = this.reached.length === 0;
     this.chapters.replaceChildren(
-      ...this.reached.map((chapter) => element("option", { value: chapter.start }, chapter.title)),
+      ...this.reached.map((chapter) => element("option", { value: chapter.start, dir: "auto" }, chapter.title)),
     );
     if (!this.dialog.open) this.dialog.showModal();
     try {
@@ -51,6 +51,7 @@ export class Reader {
 
   /** Closes the book; what is still fetched of it is dropped. */
   close() {
+    this.pages.lang = languageOf(book);
     this.opened += 1;
     this.dialog.close();
   }

@@ -2,7 +2,7 @@
 
 import { marksOf, passageMarks } from "./answer.js";
 import { element } from "./text.js";
-import { chapterAt, percent, reached } from "./words.js";
+import { chapterAt, joined, percent, reached } from "./words.js";
 
 /**
  * Draws into one toolbar, whose buttons are the places in the book that have been read: one stop of the Tab
@@ -94,7 +94,7 @@ export class Strip {
   }
 
   inChapter(name, { start }) {
-    return [name, chapterAt(this.chapters, start)].filter(Boolean).join(", ");
+    return joined([name, chapterAt(this.chapters, start)], ", ");
   }
 
   button(start, name, marks = []) {

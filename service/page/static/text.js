@@ -8,14 +8,21 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-const BLANK_LINES = /\n[ \t]*(?:\n[ \t]*)+/gu;
-// Lines of prose that were broken to fit a page may flow again; verse and scripts may not.
-const LONGEST_VERSE = 46;
+/** In which language `book` is to be read out and hyphenated: as its file says, else as the page. */
+export const languageOf = (book) => book.language ?? document.documentElement.lang;
 
-function isVerse(paragraph) {
-  const lines = paragraph.trim().split("\n").slice(0, -1);
-  if (lines.length === 0) return false;
-  return lines.reduce((sum, line) => sum + line.trim().length, 0) / lines.length < LONGEST_VERSE;
+const BLANK_LINES = /\n[ \t]*(?:\n[ \t]*)+/gu;
+// Lines of prose that were broken to fit a page may flow again; those of verse and of plays may not, nor may lines that
+// are longer than a page is wide, which are paragraphs, nor those of scripts that put no spaces between words.
+const LONGEST_VERSE = 46;
+const LONGEST_BROKEN = 160;
+const UNSPACED = /[\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]\P{L}*\n/u;
+
+function keepsLines(paragraph) {
+  const lengths = paragraph.trim().split("\n").map((line) => line.trim().length);
+  if (lengths.length === 1) return false;
+  const mean = lengths.slice(0, -1).reduce((sum, one) => sum + one, 0) / (lengths.length - 1);
+  return mean < LONGEST_VERSE || Math.max(...lengths) > LONGEST_BROKEN || UNSPACED.test(paragraph);
 }
 
 /** How many code points `text` has. */
@@ -50,7 +57,7 @@ function rendered(paragraph, start, marks) {
   const points = Array.from(paragraph);
   const end = start + points.length;
   const p = element("p", { dir: "auto" });
-  if (isVerse(paragraph)) p.className = "verse";
+  if (keepsLines(paragraph)) p.className = "lines";
   p.dataset.start = start;
   p.dataset.end = end;
   fill(p, points, start, start, end, marks.filter((mark) => mark.start < end && start < mark.end));

@@ -37,7 +37,7 @@ export const count = (number, one, many = `${one}s`) =>
 
 /** How long a book is. */
 export const lengthInWords = ({ words, chapters }) =>
-  [count(words, "word"), chapters.length > 0 && count(chapters.length, "chapter")].filter(Boolean).join(" · ");
+  joined([count(words, "word"), chapters.length > 0 && count(chapters.length, "chapter")]);
 
 /** The chapters of `book` whose titles may be told up to the character `limit`: their headings have been read. */
 export const reached = (book, limit) => book.chapters.filter((chapter) => chapter.heading_end <= limit);
@@ -46,7 +46,7 @@ export const reached = (book, limit) => book.chapters.filter((chapter) => chapte
 export function readInWords(share, book, limit) {
   if (share === 0) return "nothing yet";
   if (share === 100) return "the whole book";
-  return [percent(share / 100), chapterAt(reached(book, limit), Math.max(0, limit - 1))].filter(Boolean).join(" · ");
+  return joined([percent(share / 100), chapterAt(reached(book, limit), Math.max(0, limit - 1))]);
 }
 
 /** The title of the innermost of some chapters (see `reached`) that holds the character `at`, or null. */
