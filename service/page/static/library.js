@@ -5,7 +5,7 @@ import { Problem } from "./problems.js";
 import { EVERY_BOOK, idOfShelf, titleOf } from "./scope.js";
 import { element } from "./text.js";
 import { Choices, choice, row } from "./together.js";
-import { count } from "./words.js";
+import { count, finder, joined } from "./words.js";
 
 const MOST_SHOWN = 200;
 const PAGE = 1000; // books that are fetched at once
@@ -41,6 +41,7 @@ export class Library {
     this.filter.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") this.rows()[0]?.focus();
       if (event.key === "Enter") (this.list.querySelector(".choose") ?? this.rows()[0])?.click();
+      if (event.isComposing) return; // the keys are those of an input method, as for Chinese or Japanese
     });
     for (const list of [this.choices.list, this.list]) list.addEventListener("keydown", (event) => this.move(event));
     this.file = dialog.querySelector("#file");
@@ -140,16 +141,16 @@ export class Library {
   }
 
   drawRows() {
-    const wanted = this.filter.value.trim().toLocaleLowerCase();
-    const found = this.books.filter((book) => `${book.title} ${book.id}`.toLocaleLowerCase().includes(wanted));
-    this.filter.hidden = this.books.length < 6;
-    this.choices.draw(this, wanted);
+    const isWanted = finder(this.filter.value);
+    const found = this.books.filter((book) => isWanted([book.title, book.author, book.id].join(" ")));
+    this.filter.hidden = this.books.length < 6 && this.filter.value === ""; // it can be emptied as long as it is not
+    this.choices.draw(this, isWanted);
     this.list.replaceChildren(
       ...found.slice(0, MOST_SHOWN).map((book) =>
         row(
           book.id,
           this.choices.box(book),
-          choice(book.title, count(book.words, "word"), () => this.choose(book.id)),
+          choice(book.title, count(book.words, "word"), () => this.choose(book.id), this.byline(book)),
           this.removeButton(book),
         ),
       ),
@@ -160,6 +161,12 @@ export class Library {
 
   /** What is said below the list, where `found` of the books have what was typed. */
   says(found) {
+  /** Who wrote `book`; and its id, where another one has its title. */
+  byline({ title, author, id }) {
+    const isOnly = this.books.filter((book) => book.title === title).length === 1;
+    return joined([author, !isOnly && id]);
+  }
+
     if (this.books.length === 0) return this.isLoaded ? "There are no books yet." : "";
     if (found > MOST_SHOWN) return `${count(found - MOST_SHOWN, "more book")}; type to narrow them down.`;
     if (found > 0) return "";

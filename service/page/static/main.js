@@ -85,7 +85,10 @@ const errors = new Errors(at("error"), async (error) => {
   }
   if (scope === null) showStart();
   const meant = (error.near ?? []).map(error.kind === "unknown-shelf" ? idOfShelf : (id) => id);
-  return new Map(meant.map((id) => [library.title(id) ?? id, () => go({ book: id, q: wanted().q })]));
+  const titles = meant.map((id) => library.title(id) ?? id);
+  const isOnly = (title) => titles.indexOf(title) === titles.lastIndexOf(title);
+  const called = (id, i) => (isOnly(titles[i]) ? titles[i] : `${titles[i]} (${id})`);
+  return new Map(meant.map((id, i) => [called(id, i), () => go({ book: id, q: wanted().q })]));
 });
 const attempt = (action) => errors.attempt(action);
 
@@ -218,10 +221,10 @@ async function askScope(q) {
     conversation.add(q, upTo, answer);
     const noted = { book: of.id, title: of.title, question: q, answer: answer.answer };
     memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
+    if (said.length > 0 && answer.rewritten !== null) noted.rewritten = answer.rewritten;
     showHistory();
   } catch (error) {
     if (!signal.aborted) throw error;
-    if (said.length > 0 && answer.rewritten !== null) noted.rewritten = answer.rewritten;
   } finally {
     if (!signal.aborted) into.removeAttribute("aria-busy");
   }

@@ -6,12 +6,17 @@ import { count, percent } from "./words.js";
 
 const MOST_SHOWN = 200;
 
-/** A title and what is said of it, to be pressed. */
-export const choice = (title, about, onClick) =>
+/** A title, a line below it where there is one to write, and what is said of it, to be pressed. */
+export const choice = (title, about, onClick, byline = "") =>
   element(
     "button",
     { type: "button", className: "choose", onclick: onClick },
-    element("span", { className: "title" }, title),
+    element(
+      "span",
+      { className: "title", dir: "auto" },
+      title,
+      ...(byline === "" ? [] : [element("span", { className: "quiet byline", dir: "auto" }, byline)]),
+    ),
     element("span", { className: "quiet" }, about),
   );
 
@@ -50,8 +55,8 @@ export class Choices {
     this.showTicked();
   }
 
-  /** Shows the shelves of `library` whose titles hold `wanted`, in small letters. */
-  draw({ books, shelves, hasMore, size: allOfThem }, wanted) {
+  /** Shows the shelves of `library` whose titles are wanted. */
+  draw({ books, shelves, hasMore, size: allOfThem }, isWanted) {
     const ids = new Set(books.map((book) => book.id));
     for (const id of this.ticked) if (!ids.has(id)) this.ticked.delete(id);
     const all = { id: EVERY_BOOK, title: "All books", books: [...ids] };
@@ -59,7 +64,7 @@ export class Choices {
       // Of a shelf those count that are there, where that is known.
       .map((one) => ({ ...one, size: one.books.filter((id) => hasMore || ids.has(id)).length }))
       .filter((one) => one.size > (one.id === EVERY_BOOK ? 1 : 0)) // one book alone is in the other list
-      .filter((one) => one.title.toLocaleLowerCase().includes(wanted));
+      .filter((one) => isWanted(one.title));
     this.list.hidden = found.length === 0;
     this.list.replaceChildren(
       ...found.map(({ id, title, size }) =>
