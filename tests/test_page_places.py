@@ -12,7 +12,7 @@ import pytest
 import shelf
 from server import new_key, running
 
-from indexing.book import Book
+from indexing.book import Book, Chapter
 from indexing.build import BuildSettings, build_book
 from indexing.store import IndexStore
 from service.app import create_app
@@ -79,6 +79,31 @@ def test_no_other_place_is_cited_for_an_answer_whose_own_cannot_be_fetched(page:
     expect(figure.locator("figcaption .quiet")).not_to_have_text(here)
 
 
+def test_another_answers_place_is_not_shown_while_its_own_is_on_the_way(page: Any) -> None:
+    browsing.ask(page, *shelf.QUESTIONS[0])
+    held: list[Any] = []
+    page.route("**/text?*", lambda route: held.append(route))
+    page.locator("#answer .others button").last.click()
+    expect(page.locator("figure mark").first).to_be_hidden()
+    expect(page.locator("figure .copy").first).to_be_hidden()
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(page.locator("figure mark").first).to_be_visible()
+
+
+def test_a_link_from_somebody_who_has_read_so_far_shows_others_no_more(
+    page: Any, chromium: Any, url: str
+) -> None:
+    browsing.ask(page, "lantern", "Where had Ines hidden the good oil?", read=60)
+    link = copied(page, "Copy link")
+    with browsing.visiting(chromium, url) as other:
+        other.goto(link)
+        expect(other.locator("#pages")).to_contain_text("You have read up to here.")
+        assert browsing.marked(other, "#pages")[:2] == browsing.marked(page, "blockquote")[:2]
+        expect(other.locator("#read")).to_have_value("60")
+
+
 def test_a_link_opens_the_book_at_the_place_and_shows_nothing_beyond_what_has_been_read(
     page: Any, chromium: Any, url: str
 ) -> None:
@@ -119,6 +144,18 @@ def test_the_chapters_can_be_gone_through_by_keys(page: Any) -> None:
         expect(at).to_have_text(chapter)
     page.keyboard.press("End")
     expect(page.locator("#pages p[data-end]").last).to_be_in_viewport()
+
+
+def test_a_selection_can_be_made_longer_by_keys(page: Any) -> None:
+    page.goto("/#book=lantern&at=0-5")
+    expect(page.locator("#pages")).to_be_focused()
+    browsing.select(page, "Old Ines")
+    page.keyboard.press("Control+Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator("#selected q")).to_have_text("Old Ines kept")
+    page.keyboard.press("Shift+End")
+    expect(page.locator("#selected q")).to_contain_text("Old Ines kept the")
+    expect(page.locator("#chapter option:checked")).to_have_text("I. The Lamp")
 
 
 def test_every_place_that_supports_an_answer_is_marked_on_the_strip(
@@ -208,6 +245,54 @@ def test_long_titles_and_answers_are_folded(page: Any) -> None:
     assert said.evaluate("s => s.clientHeight < s.scrollHeight")
     page.get_by_role("button", name="Show all of it").click()
     assert said.evaluate("s => s.clientHeight >= s.scrollHeight")
+    page.locator("#question").fill("Who kept the key? " * 60)
+    page.keyboard.press("Enter")
+    noted = page.locator("#asked .text").filter(has_text="Who kept the key? Who kept the key?")
+    noted.wait_for()
+    assert noted.evaluate("n => n.clientHeight < n.scrollHeight")
+
+
+def test_names_without_spaces_make_no_view_wider_than_a_phone(chromium: Any, tmp_path: Path) -> None:
+    store = shelf.stock(tmp_path)
+    title, heading = "the_well_behind_the_barn_" * 8, "chapter_the_first_of_all_" * 8
+    id, text = "the_well_" * 12, f"{heading}\n\n{shelf.WELL}"
+    build_book(
+        Book(id, title, text, "well.txt", (Chapter(heading, 0, len(text)),)), BuildSettings(words=30), store
+    )
+    phone = browsing.looks("light", "phone")
+    with (
+        running(create_app(browsing.settings(store))) as url,
+        browsing.visiting(chromium, url, **phone) as page,
+    ):
+        for asked in (id, f"{id},well"):
+            browsing.ask(page, asked, shelf.QUESTIONS[7][1])
+            page.locator("#answer details").click()
+            assert _fits(page), asked
+        browsing.ask(page, id, shelf.QUESTIONS[7][1])
+        page.locator('[aria-controls="recap"]').click()
+        page.locator("#recap blockquote").first.wait_for()
+        assert _fits(page), "recap"
+        page.goto(f"/?#book={id[:-1]}")
+        expect(page.locator("#near button").first).to_have_text(title)
+        assert _fits(page), "error"
+
+
+def _fits(page: Any) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_every_book_can_be_chosen_on_a_phone_that_lies_on_its_side(chromium: Any, url: str) -> None:
+    with browsing.visiting(chromium, url, viewport={"width": 740, "height": 360}) as page:
+        many = [{"id": f"b{n}", "title": f"Book {n}", "words": n, "author": None} for n in range(1, 21)]
+        page.route("**/books?*", lambda route: route.fulfill(json=many))
+        page.goto("/")
+        expect(page.locator("#book-about")).to_have_text("20 books to ask.")
+        page.locator("#book").click()
+        for row in page.locator("#books li").all()[::6]:
+            row.scroll_into_view_if_needed()
+            expect(row).to_be_in_viewport(ratio=0.9)
+        page.locator("#library [data-close]").click()
+        expect(page.locator("#library")).to_be_hidden()
 
 
 def _answer(stream: str, text: str) -> str:

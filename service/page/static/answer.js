@@ -192,6 +192,7 @@ const place = (evidence, scope) =>
 async function showEvidence(figure, of) {
   const { scope, evidence, passages, limits, onOpen } = of;
   figure.shown = evidence;
+  figure.ariaBusy = String(evidence !== null);
   if (evidence === null) {
     figure.replaceChildren(element("p", { className: "quiet" }, "No place in the book supports it."));
     return;
@@ -207,7 +208,10 @@ async function showEvidence(figure, of) {
     text = await api.text(book.id, start, end);
   } catch (error) {
     // The place of the candidate before, with its citation, is not to stand below this one.
-    if (figure.shown === evidence) figure.replaceChildren(...notThere(error, () => showEvidence(figure, of)));
+    if (figure.shown === evidence) {
+      figure.ariaBusy = "false";
+      figure.replaceChildren(...notThere(error, () => showEvidence(figure, of)));
+    }
     return;
   }
   if (figure.shown !== evidence) return; // another candidate has been chosen meanwhile
@@ -227,7 +231,7 @@ async function showEvidence(figure, of) {
       "figcaption",
       {},
       element("span", { className: "quiet" }, place(evidence, scope)),
-      ...copyButtons(book, evidence),
+      ...copyButtons(book, evidence, limits[book.id]),
       element(
         "button",
         { type: "button", className: "plain open", onclick: () => onOpen(evidence, marksOf(evidence)) },
@@ -235,6 +239,7 @@ async function showEvidence(figure, of) {
       ),
     ),
   );
+  figure.ariaBusy = "false";
   const [mark, box] = [quote.querySelector("mark"), quote.getBoundingClientRect()];
   if (mark !== null) quote.scrollTop = mark.getBoundingClientRect().top - box.top - box.height / 2;
 }

@@ -16,17 +16,18 @@ export function citationOf(book, evidence) {
   return `“${evidence.sentence.trim()}” (${[of, ...where].filter(Boolean).join(", ")})`;
 }
 
-/** The address of the page that opens `book` at `evidence`. */
-export function linkTo(book, evidence) {
+/** The address of the page that opens `book` at `evidence`, and shows no more than the `share` of it, in percent. */
+export function linkTo(book, evidence, share) {
   const to = new URL(location.href);
-  to.hash = new URLSearchParams({ book: book.id, at: `${evidence.start}-${evidence.end}` });
+  const read = share === 100 ? {} : { read: share };
+  to.hash = new URLSearchParams({ book: book.id, ...read, at: `${evidence.start}-${evidence.end}` });
   return to.href;
 }
 
-/** Buttons that copy the citation of a place, and the link to it. */
-export const copyButtons = (book, evidence) => [
+/** Buttons that copy the citation of a place, and the link to it for those who may see a `share` of the book. */
+export const copyButtons = (book, evidence, share) => [
   copyButton("Copy citation", () => citationOf(book, evidence)),
-  copyButton("Copy link", () => linkTo(book, evidence)),
+  copyButton("Copy link", () => linkTo(book, evidence, share)),
 ];
 
 function copyButton(name, text) {

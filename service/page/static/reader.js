@@ -165,7 +165,8 @@ export class Reader {
 
   /** To the chapters before and behind with the arrow keys, to both ends with Home and End. */
   turn(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    // With Shift they select more or less, with the others they are the browser's.
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const at = this.place();
     const starts = [0, ...this.book.chapters.map((chapter) => chapter.start)].filter((start) => start < this.limit);
     const to = {
