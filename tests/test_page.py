@@ -213,7 +213,7 @@ def test_reading_on_in_the_book_can_move_the_slider(page: Any) -> None:
     page.locator("#pages mark").first.wait_for()
     page.locator("#read-here").click()
     expect(page.locator("#reader")).to_be_hidden()
-    assert 1 <= int(page.locator("#read").input_value()) <= 100
+    assert 1 <= float(page.locator("#read").input_value()) <= 100
 
 
 # The whole book
@@ -312,6 +312,29 @@ def test_who_stands_in_the_list_stays_there_while_books_are_added(library: Any) 
 
 
 @browser_test
+def test_all_files_that_were_given_are_listed_and_none_is_lost_by_mistake(library: Any) -> None:
+    held: list[Any] = []
+    library.route("**/books", lambda route: held.append(route))
+    library.locator("#book").click()
+    library.locator("#file").set_input_files([file("mill.txt"), file("tower.txt"), file("bad.txt", "")])
+    rows = library.locator("#uploads li")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("Sending")
+    expect(rows.nth(1)).to_contain_text("Waiting to be sent")
+    with library.expect_event("dialog") as asked:
+        library.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    for _ in range(2):
+        while not held:
+            library.wait_for_timeout(20)
+        held.pop().abort()
+    expect(library.locator("#uploads .failed")).to_have_count(3)
+    with library.expect_event("close"):
+        library.close(run_before_unload=True)
+
+
+@browser_test
 def test_a_file_can_be_dropped_anywhere(library: Any) -> None:
     library.evaluate("""() => {
       const files = new DataTransfer();
@@ -323,6 +346,22 @@ def test_a_file_can_be_dropped_anywhere(library: Any) -> None:
     }""")
     expect(library.locator("#book-title")).to_have_text("mill")
     expect(library.locator("#dropping")).to_be_hidden()
+
+
+@browser_test
+def test_words_can_be_dropped_into_the_question_and_lead_nowhere_else(library: Any) -> None:
+    dropped = """id => {
+      const words = new DataTransfer();
+      words.setData("text/plain", "Ines");
+      return ["dragover", "drop"].map((type) => {
+        const event = new DragEvent(type, {dataTransfer: words, bubbles: true, cancelable: true});
+        document.getElementById(id).dispatchEvent(event);
+        return event.defaultPrevented;
+      });
+    }"""
+    assert library.evaluate(dropped, "question") == [False, False]
+    assert library.evaluate(dropped, "answer") == [True, True]
+    expect(library.locator("#library")).to_be_hidden()
 
 
 @browser_test

@@ -36,12 +36,14 @@ export class Library {
     this.more = dialog.querySelector("#more-books");
     this.more.addEventListener("click", () => this.loadMore());
     this.uploads = dialog.querySelector("#uploads");
+    this.unsent = new Set(); // files that would be lost with the page
+    addEventListener("beforeunload", (event) => this.unsent.size > 0 && event.preventDefault());
     this.filter = dialog.querySelector("#filter");
     this.filter.addEventListener("input", () => this.draw());
     this.filter.addEventListener("keydown", (event) => {
+      if (event.isComposing) return; // the keys are those of an input method, as for Chinese or Japanese
       if (event.key === "ArrowDown") this.rows()[0]?.focus();
       if (event.key === "Enter") (this.list.querySelector(".choose") ?? this.rows()[0])?.click();
-      if (event.isComposing) return; // the keys are those of an input method, as for Chinese or Japanese
     });
     for (const list of [this.choices.list, this.list]) list.addEventListener("keydown", (event) => this.move(event));
     this.file = dialog.querySelector("#file");
@@ -159,14 +161,14 @@ export class Library {
     this.about.textContent = this.says(found.length);
   }
 
-  /** What is said below the list, where `found` of the books have what was typed. */
-  says(found) {
   /** Who wrote `book`; and its id, where another one has its title. */
   byline({ title, author, id }) {
     const isOnly = this.books.filter((book) => book.title === title).length === 1;
     return joined([author, !isOnly && id]);
   }
 
+  /** What is said below the list, where `found` of the books have what was typed. */
+  says(found) {
     if (this.books.length === 0) return this.isLoaded ? "There are no books yet." : "";
     if (found > MOST_SHOWN) return `${count(found - MOST_SHOWN, "more book")}; type to narrow them down.`;
     if (found > 0) return "";
@@ -214,10 +216,11 @@ export class Library {
 
   /** Adds files as books, one after the other; a single one is told to `onAdded(id)` when it is there. */
   async add(files, onAdded = this.onChoose) {
-    const all = [...files]; // the input's own list is emptied meanwhile
+    // At once, for the input's own list is emptied meanwhile, and whoever gave them is to see that all of them were taken.
+    const all = [...files].map((file) => this.uploadRow(file));
     if (!this.dialog.open) this.open();
-    for (const file of all) {
-      const done = await this.addOne(file);
+    for (const upload of all) {
+      const done = await this.addOne(upload);
       if (done !== null && all.length === 1 && this.dialog.open) {
         this.dialog.close();
         onAdded(done);
@@ -230,11 +233,18 @@ export class Library {
     this.file.focus(); // which was on the button, and would be nowhere
   }
 
-  async addOne(file) {
+  /** A file on its way, and the row that shows it. */
+  uploadRow(file) {
     const bar = element("progress", { max: 1, value: 0, ariaLabel: `Adding ${file.name}` });
-    const said = element("span", { className: "quiet" }, "Sending");
-    const row = element("li", {}, element("span", { className: "title" }, file.name), said, bar);
+    const said = element("span", { className: "quiet" }, "Waiting to be sent");
+    const row = element("li", {}, element("span", { className: "title", dir: "auto" }, file.name), said, bar);
     this.uploads.append(row);
+    this.unsent.add(file);
+    return { file, row, said, bar };
+  }
+
+  async addOne({ file, row, said, bar }) {
+    said.textContent = "Sending";
     const show = (job) => {
       bar.value = job.progress;
       said.textContent = job.status === "queued" ? "Waiting for its turn" : "Reading the book";
@@ -242,6 +252,7 @@ export class Library {
     try {
       await checkFile(file, this.file.accept.split(","));
       const job = await api.upload(file, (share) => (bar.value = share));
+      this.unsent.delete(file);
       show(job);
       const last = await api.follow(job, show);
       if (last.status === "failed") throw new Problem(422, last.error ?? "The book could not be read.");
@@ -249,6 +260,7 @@ export class Library {
       row.remove();
       return last.book_id;
     } catch (error) {
+      this.unsent.delete(file);
       row.classList.add("failed");
       bar.remove();
       said.textContent = error.message;
@@ -279,6 +291,8 @@ async function checkFile(file, suffixes) {
 /** Files dropped anywhere on the page go to `library`; `veil` is shown while they hover. */
 export function acceptDrops(library, veil) {
   const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+  // Words may be dropped into a field; whatever else is dropped must not lead away from the page.
+  const isOurs = (event) => holdsFiles(event) || !(event.target instanceof HTMLInputElement);
   let depth = 0; // enter and leave come in pairs for every element that is crossed
   addEventListener("dragenter", (event) => {
     if (!holdsFiles(event)) return;
@@ -289,8 +303,9 @@ export function acceptDrops(library, veil) {
     depth = Math.max(0, depth - 1);
     veil.hidden = depth === 0;
   });
-  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("dragover", (event) => isOurs(event) && event.preventDefault());
   addEventListener("drop", (event) => {
+    if (!isOurs(event)) return;
     event.preventDefault();
     depth = 0;
     veil.hidden = true;
