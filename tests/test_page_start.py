@@ -241,6 +241,20 @@ def test_what_went_wrong_is_tried_again_and_not_what_was_done_since(stocked: Any
 
 
 @browser_test
+def test_what_something_else_than_the_service_answers_is_said_in_words(stocked: Any) -> None:
+    stocked.route(
+        "**/books/lantern", lambda route: route.fulfill(content_type="text/html", body="<h1>Sign in</h1>")
+    )
+    stocked.goto("/#book=lantern")
+    expect(stocked.locator("#error p")).to_have_text(
+        "Something else than this service has answered, such as the sign-in page of a network. Try again."
+    )
+    stocked.unroute("**/books/lantern")
+    stocked.locator("#retry").click()
+    expect(stocked.locator("#book-title")).to_have_text("The Lamp at Quill Point")
+
+
+@browser_test
 def test_a_book_is_waited_for_while_the_service_cannot_be_reached(empty: Any) -> None:
     lost: list[Any] = []
 

@@ -6,6 +6,7 @@ const TRIES = 4;
 const LONGEST_WAIT_S = 15;
 const LOST_TRIES = 60; // how often a job that cannot be heard of is asked for, about a second apart
 const BROKE_OFF = "The connection ended before the answer had come. Try again.";
+const NOT_OURS = "Something else than this service has answered, such as the sign-in page of a network. Try again.";
 
 /** The key in `text`: a character that a paste brings with it, and no header may have, would fail every call. */
 const sendable = (text) => text.replace(/[^\x21-\x7e]/g, "");
@@ -73,7 +74,7 @@ async function send(path, { method = "GET", json, signal, accept = "application/
       throw new Problem(0, "The service cannot be reached. Is it running, and are you online?");
     }
     if (response.ok) return response;
-    const problem = problemIn(response.status, await response.text(), used);
+    const problem = problemIn(response.status, await response.text().catch(() => ""), used);
     if (problem.status === 401 && used !== key) {
       continue; // another call was given one meanwhile
     } else if (problem.status === 401) {
@@ -90,7 +91,17 @@ async function send(path, { method = "GET", json, signal, accept = "application/
   }
 }
 
-const get = async (path, options) => (await send(path, options)).json();
+/** What the service says at `path`. */
+async function get(path, options) {
+  const response = await send(path, options);
+  try {
+    return await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, error instanceof SyntaxError ? NOT_OURS : BROKE_OFF);
+  }
+}
+
 const path = (id) => `books/${encodeURIComponent(id)}`;
 
 export const everyBook = () => get("books");
