@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ expect.set_options(timeout=browsing.PATIENCE_MS)
 pytestmark = pytest.mark.browser
 
 LATE = ("lantern", "What did Captain Thorne bring to thank her?")  # which the last chapter tells
+FOLLOW_UP = "Where had she hidden the good oil?"
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +92,10 @@ def test_an_address_may_say_less_than_has_been_read_but_not_more(page: Any) -> N
 
 @pytest.mark.parametrize(
     ("said", "share"),
-    [("40%", 40), ("40%25", 40), ("40.9+%25", 40), ("100%", 100), ("half", 0), ("-1", 0), ("400", 0)],
+    [("40%", 40), ("40%25", 40), ("40.96+%25", 40.9), ("100%", 100), ("half", 0), ("-1", 0), ("400", 0)],
 )
 def test_an_address_may_end_a_share_with_a_sign_and_what_is_no_share_is_nothing(
-    page: Any, said: str, share: int
+    page: Any, said: str, share: float
 ) -> None:
     page.goto(f"/#book=lantern&read={said}")
     expect(page.locator("#read")).to_have_value(str(share))
@@ -225,6 +227,80 @@ def test_going_to_an_address_that_lets_less_be_read_closes_the_book(page: Any) -
     page.goto("/#book=lantern&read=40")
     expect(page.locator("#read")).to_have_value("40")
     expect(page.locator("#reader")).to_be_hidden()
+
+
+def test_going_back_to_another_question_closes_the_book_that_would_hide_it(page: Any) -> None:
+    for _, question in (shelf.QUESTIONS[0], shelf.QUESTIONS[2]):
+        browsing.ask(page, "lantern", question)
+    page.locator(".open").click()
+    page.locator("#pages mark").first.wait_for()
+    page.go_back()
+    expect(page.locator("#reader")).to_be_hidden()
+    expect(page.locator("#question")).to_have_value(shelf.QUESTIONS[0][1])
+    browsing.answered(page)
+
+
+@pytest.mark.parametrize("joint", ["\n\n", " "])
+def test_one_has_read_up_to_the_last_line_in_view_to_a_thousandth_of_the_book(
+    chromium: Any, tmp_path: Path, joint: str
+) -> None:
+    sentences = [f"On day {n} the ferryman wrote {n} words in his book and slept." for n in range(700)]
+    text = joint.join(sentences)
+    store = IndexStore(tmp_path)
+    build_book(Book("ferry", "The Ferry", text, "ferry.txt"), BuildSettings(), store)
+    with running(create_app(browsing.settings(store))) as url, browsing.visiting(chromium, url) as page:
+        bodies: list[Any] = []
+        page.on("request", lambda one: bodies.append(one.post_data_json) if one.post_data else None)
+        at = text.index(sentences[400])
+        page.goto(f"/#book=ferry&at={at}-{at + len(sentences[400])}")
+        page.locator("#pages mark").first.wait_for()
+        below = page.locator("#pages").evaluate(FIRST_BELOW)
+        assert at < below < len(text)
+        page.locator("#read-here").click()
+        expect(page.locator("#reader")).to_be_hidden()
+        share = page.locator("#read").input_value()
+        limit = int(Fraction(share) * len(text) / 100)
+        line = 100  # characters
+        assert below - len(text) / 1000 - 2 * line < limit <= below
+        page.locator("#question").fill("What did the ferryman do on day 100?")
+        page.keyboard.press("Enter")
+        browsing.answered(page)
+        assert bodies[-1]["before"] == f"{share}%"
+        page.locator("#strip").click(position={"x": 400, "y": 4})
+        expect(page.locator("#pages")).to_contain_text("You have read up to here.")
+        assert page.locator("#pages p[data-end]").last.get_attribute("data-end") == str(limit)
+        page.reload()
+        expect(page.locator("#read")).to_have_value(share)
+
+
+# The offset of the first character of the open book that stands, in part at least, below the lower edge.
+FIRST_BELOW = """(pages) => {
+  const bottom = pages.getBoundingClientRect().bottom;
+  const range = document.createRange();
+  for (const p of pages.querySelectorAll("p[data-start]")) {
+    let at = Number(p.dataset.start);
+    const texts = document.createTreeWalker(p, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (let i = 0; i < texts.currentNode.length; i += 1, at += 1) {
+        range.setStart(texts.currentNode, i);
+        range.setEnd(texts.currentNode, i + 1);
+        if (range.getBoundingClientRect().bottom > bottom) return at;
+      }
+    }
+  }
+}"""
+
+
+def test_what_opens_slowly_is_said_to_be_on_its_way(page: Any) -> None:
+    page.goto("/#book=lantern")
+    held: list[Any] = []
+    page.route("**/text?*", lambda route: held.append(route))
+    page.locator("#strip button").first.press("Enter")
+    expect(page.locator("#reader-at")).to_have_text("Fetching the text …")
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    expect(page.locator("#reader-at")).to_have_text("0\u00a0%")
 
 
 def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:
@@ -364,6 +440,54 @@ def test_a_follow_up_is_understood_by_what_was_asked_before_it_and_not_in_anothe
     page.locator("#submit").click()
     browsing.answered(page)
     expect(page.locator("#answer .rewritten")).to_be_hidden()
+
+
+def test_a_follow_up_is_the_same_question_when_one_goes_back_to_it_or_loads_it_anew(page: Any) -> None:
+    bodies: list[Any] = []
+    page.on("request", lambda request: bodies.append(request.post_data_json) if request.post_data else None)
+    page.goto("/#book=lantern")
+    for question in (
+        "Who kept the lighthouse at Quill Point?",
+        FOLLOW_UP,
+        "Who rowed ashore with salted plums?",
+    ):
+        type_question(page, question)
+    first = bodies[1]
+    assert (first["question"], len(first["conversation"])) == (FOLLOW_UP, 1)
+    page.go_back()
+    expect(page.locator("#question")).to_have_value(FOLLOW_UP)
+    browsing.answered(page)
+    assert bodies[-1] == first
+    page.reload()
+    browsing.answered(page)
+    assert len(bodies) == 5
+    assert bodies[-1] == first
+    expect(page.locator("#answer .rewritten")).to_have_text(re.compile("Where had .*Ines hidden"))
+    read_up_to(page, 10)  # what it followed was answered from further on
+    expect(page.locator("#status")).not_to_have_text(re.compile("Searching|reading"))
+    assert "conversation" not in bodies[-1]
+
+
+def test_a_follow_up_that_was_asked_before_is_asked_as_it_was_understood(page: Any) -> None:
+    page.goto("/#book=lantern")
+    for question in ("Who kept the lighthouse at Quill Point?", FOLLOW_UP):
+        type_question(page, question)
+    page.goto("/?#book=lantern")
+    asked = page.locator("#asked button").filter(has_text=FOLLOW_UP)
+    asked.click()
+    browsing.answered(page)
+    expect(page.locator("#question")).to_have_value(re.compile("^Where had .*Ines hidden the good oil"))
+    page.goto("/?again#book=lantern&read=10")
+    expect(page.locator("#read")).to_have_value("10")
+    asked.filter(has_text="Answered from further on").click()
+    expect(page.locator("#question")).to_have_value(FOLLOW_UP)  # whose name it has may lie ahead
+
+
+def type_question(page: Any, question: str) -> None:
+    page.locator("#question").fill(question)
+    page.locator("#submit").click()
+    browsing.answered(page)
+    expect(page.locator("#asked")).to_contain_text(question)
 
 
 def test_the_facts_that_an_answer_follows_from_can_be_looked_at(

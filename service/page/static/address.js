@@ -16,11 +16,11 @@ export function wanted() {
   };
 }
 
-/** How much may be read, in percent, said as 40 or 40%: all if nothing is said, nothing if that is no share. */
+/** How much may be read, in percent, said as 40.5 or 40.5%: all if nothing is said, nothing if that is no share. */
 function shareIn(said) {
   if (said === null) return 100;
   const share = Number(/^\s*(\d{1,3}(?:\.\d*)?)\s*%?\s*$/.exec(said)?.[1] ?? NaN);
-  return share <= 100 ? Math.floor(share) : 0;
+  return share <= 100 ? Math.floor(10 * share) / 10 : 0;
 }
 
 /** A place as addresses have it, such as 120-131. */

@@ -14,7 +14,7 @@ import { Library, acceptDrops } from "./library.js";
 import * as memory from "./memory.js";
 import { Overviews } from "./overviews.js";
 import { Reader } from "./reader.js";
-import { idOfShelf, limitOf, open } from "./scope.js";
+import { idOfShelf, limitOf, open, shareAt } from "./scope.js";
 import { offerSelected } from "./selected.js";
 import { Sample, suggest } from "./start.js";
 import { Strip } from "./strip.js";
@@ -35,8 +35,10 @@ let asking = null; // aborts the question in hand
 let sample = null; // the sample story, once the service has said what may be asked of it
 
 /** How much of each book has been read, in percent by id: of one as the slider has it, of several as was said last. */
-const limits = () => (scope.isOne ? { [scope.id]: Number(read.value) } : scope.limits());
-const limit = () => limitOf(scope.books[0], Number(read.value));
+const limits = () => (scope.isOne ? { [scope.id]: share() } : scope.limits());
+const limit = () => limitOf(scope.books[0], share());
+/** How much the slider says; keys move it by whole percents, for it has no step, and so a pointer anywhere. */
+const share = () => Math.round(10 * read.value) / 10;
 
 const openInBook = (place, marks) =>
   attempt(async () => {
@@ -51,10 +53,9 @@ const cover = new Cover(at("cover"));
 const strip = new Strip(at("strip"), openInBook);
 const overviews = new Overviews(at("overviews"), openInBook);
 const reader = new Reader(at("reader"), (book, end) => {
-  // The most whose limit, rounded down, is no later.
-  const share = Math.min(100, Math.floor((100 * end + 99) / book.characters));
-  readUpTo(book.id, share);
-  move({ book: scope.id, q: wanted().q, read: scope.isOne ? share : 100 });
+  const upTo = shareAt(book, end);
+  readUpTo(book.id, upTo);
+  move({ book: scope.id, q: wanted().q, read: scope.isOne ? upTo : 100 });
 });
 offerSelected(reader, (words) => {
   question.value = words;
@@ -122,9 +123,9 @@ async function follow() {
     if (now !== turn) return; // somebody has gone on meanwhile
     showScope(found);
   }
-  const share = scope.isOne ? shareOf(to) : 100;
-  correct({ ...to, read: share });
-  read.value = share;
+  const upTo = scope.isOne ? shareOf(to) : 100;
+  correct({ ...to, read: upTo });
+  read.value = upTo;
   showRead();
   showHistory();
   showSuggestions();
@@ -140,7 +141,7 @@ async function follow() {
 /** Questions to begin with, which may tell what happens: of the sample, to those who may know all of it. */
 function showSuggestions() {
   const { q } = wanted();
-  at("suggestions").hidden = scope === null || scope.id !== sample?.about.book_id || q !== "" || read.value !== "100";
+  at("suggestions").hidden = scope === null || scope.id !== sample?.about.book_id || q !== "" || share() !== 100;
 }
 
 function clearAnswer() {
@@ -220,8 +221,8 @@ async function askScope(q) {
     }, from passages found by ${answer.versions.retriever}.`;
     conversation.add(q, upTo, answer);
     const noted = { book: of.id, title: of.title, question: q, answer: answer.answer };
-    memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
     if (said.length > 0 && answer.rewritten !== null) noted.rewritten = answer.rewritten;
+    memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
     showHistory();
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -236,19 +237,18 @@ const onPlaces = (...places) => scope.isOne && strip.showPlaces(...places);
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const q = question.value.trim();
-  if (q !== "") go({ book: scope.id, q, read: Number(read.value) });
+  if (q !== "") go({ book: scope.id, q, read: share() });
 });
 
 // How far one has read.
 
 function showRead() {
   if (!scope.isOne) return overviews.at(null, 0);
-  const share = Number(read.value);
   const [book] = scope.books;
-  const said = readInWords(share, book, limit());
+  const said = readInWords(share(), book, limit());
   at("read-about").textContent = said;
   read.setAttribute("aria-valuetext", said);
-  strip.showRead(share, limit());
+  strip.showRead(share(), limit());
   overviews.at(book, limit());
   if (reader.limit > limit()) reader.close(); // what it shows, or still fetches, may be from further on
 }
@@ -256,9 +256,9 @@ function showRead() {
 let settling = null;
 
 /** One has read a book up to here: kept, and what may be from further on is gone at once. */
-function readUpTo(id, share) {
-  memory.rememberRead(id, share);
-  if (scope.isOne) read.value = share;
+function readUpTo(id, upTo) {
+  memory.rememberRead(id, upTo);
+  if (scope.isOne) read.value = upTo;
   showRead();
   asking?.abort();
   clearAnswer();
@@ -267,10 +267,10 @@ function readUpTo(id, share) {
 
 read.addEventListener("input", showRead);
 read.addEventListener("change", () => {
-  readUpTo(scope.id, Number(read.value));
+  readUpTo(scope.id, share());
   clearTimeout(settling);
   settling = setTimeout(
-    () => move({ book: scope.id, q: wanted().q, read: Number(read.value) }),
+    () => move({ book: scope.id, q: wanted().q, read: share() }),
     SETTLED_MS,
   );
 });
@@ -292,7 +292,10 @@ at("choose").addEventListener("click", () => library.file.click());
 
 // The beginning.
 
-addEventListener("hashchange", () => attempt(follow));
+addEventListener("hashchange", () => {
+  reader.close(); // it would hide what Back or Forward leads to
+  attempt(follow);
+});
 addEventListener("focus", () => models.load()); // whoever comes back may have started a model meanwhile
 acceptDrops(library, at("dropping"));
 offerColours(at("theme"));
@@ -314,6 +317,6 @@ attempt(async () => {
 api.sample().then((about) => {
   sample = new Sample(about, library, go);
   sample.show(at("sample"), attempt);
-  suggest(at("suggestions"), about.questions, (q) => go({ book: about.book_id, q, read: Number(read.value) }));
+  suggest(at("suggestions"), about.questions, (q) => go({ book: about.book_id, q, read: share() }));
   showSuggestions();
 }, console.error);

@@ -21,7 +21,7 @@ export function remember(name, value) {
   }
 }
 
-const isShare = (share) => Number.isInteger(share) && share >= 0 && share <= 100;
+const isShare = (share) => Number.isFinite(share) && share >= 0 && share <= 100;
 
 /** How much of each book has been read, in percent by id; of those of which somebody has said so. */
 export function shares() {

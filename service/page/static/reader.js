@@ -7,6 +7,22 @@ import { chapterAt, percent, reached } from "./words.js";
 const PIECE = 8000; // code points that are fetched at once
 const NEAR = 900; // pixels from an end at which more is fetched
 
+/** Where `text` may be cut, by its first or last gap ("indexOf" or "lastIndexOf"): between paragraphs, lines, words. */
+const cuts = (text, find) => [text[find]("\n\n"), text[find]("\n") + 1, text[find](" ") + 1];
+
+/** The offset at which the line of `paragraph` begins that is `y` pixels from the window's top; null where none is. */
+function lineAt(paragraph, y) {
+  const box = paragraph.getBoundingClientRect();
+  if (box.top >= y) return null;
+  const x = getComputedStyle(paragraph).direction === "rtl" ? box.right - 1 : box.left + 1;
+  const caret = document.caretPositionFromPoint?.(x, y); // which not every browser has
+  if (!caret || !paragraph.contains(caret.offsetNode)) return null;
+  const before = document.createRange();
+  before.setStart(paragraph, 0);
+  before.setEnd(caret.offsetNode, caret.offset);
+  return Number(paragraph.dataset.start) + length(before.toString());
+}
+
 /** One dialog that shows one book at a time; `onReadHere(book, end)` hears up to which character somebody has read. */
 export class Reader {
   constructor(dialog, onReadHere) {
@@ -35,6 +51,7 @@ export class Reader {
     this.limit = limit;
     this.marks = marks;
     this.title.textContent = book.title;
+    this.pages.lang = languageOf(book);
     this.reached = reached(book, limit);
     this.chapters.hidden = this.reached.length === 0;
     this.chapters.replaceChildren(
@@ -51,7 +68,6 @@ export class Reader {
 
   /** Closes the book; what is still fetched of it is dropped. */
   close() {
-    this.pages.lang = languageOf(book);
     this.opened += 1;
     this.dialog.close();
   }
@@ -71,6 +87,7 @@ export class Reader {
     this.arrived = null;
     this.busy = this.first = this.last = null;
     this.pages.replaceChildren();
+    this.at.textContent = "Fetching the text …";
     const piece = await this.piece(at - PIECE / 2, at + PIECE);
     if (piece === null) return;
     this.pages.append(piece.element);
@@ -90,7 +107,7 @@ export class Reader {
    * The text between two offsets as an element, or null where the book has been opened anew meanwhile.
    *
    * An end that is no known one (`this.first`, `this.last`, those of the book) is moved to the nearest
-   * gap between paragraphs inside, so that none is torn in two.
+   * gap between paragraphs inside, so that none is torn in two; or words, where paragraphs are longer.
    */
   async piece(from, to) {
     const opened = this.opened;
@@ -103,15 +120,12 @@ export class Reader {
     }
     if (opened !== this.opened) return null;
     if (start > 0 && from !== this.last) {
-      const gap = text.indexOf("\n\n");
-      if (gap >= 0 && gap < text.length / 3) {
-        start += length(text.slice(0, gap));
-        text = text.slice(gap);
-      }
+      const cut = cuts(text, "indexOf").find((one) => one > 0 && one < text.length / 3) ?? 0;
+      start += length(text.slice(0, cut));
+      text = text.slice(cut);
     }
     if (to < this.limit && to !== this.first) {
-      const gap = text.lastIndexOf("\n\n");
-      if (gap > text.length / 2) text = text.slice(0, gap);
+      text = text.slice(0, cuts(text, "lastIndexOf").find((one) => one > text.length / 2));
     }
     const made = element("div");
     renderText(made, text, start, this.marks);
@@ -188,7 +202,9 @@ export class Reader {
       return edge === "top" ? own.bottom > box.top + 8 : own.bottom <= box.bottom + 4;
     });
     if (edge === "top") return Number((inView[0] ?? this.pages.querySelector("p"))?.dataset.start ?? this.first);
-    return Number(inView.at(-1)?.dataset.end ?? this.first);
+    const all = [...this.pages.querySelectorAll("p[data-start]")];
+    const cut = all[all.indexOf(inView.at(-1)) + 1]; // the first paragraph that does not end in view
+    return (cut && lineAt(cut, box.bottom - 1)) ?? Number(inView.at(-1)?.dataset.end ?? this.first);
   }
 
   /** Where one is: what was gone to, which the end of a book may not let scroll to the top, or the first in view. */

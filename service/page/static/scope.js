@@ -14,9 +14,13 @@ export const idOfShelf = (name) => `${SHELF}${name}`;
 
 const isOneBook = (id) => id !== EVERY_BOOK && !id.startsWith(SHELF) && !id.includes(",");
 
+// Shares are percents with at most one decimal: of a long novel a hundredth is a dozen pages.
+
 /** The character up to which `book` may be shown where `share` percent of it have been read, as the service rounds it. */
-export const limitOf = (book, share) =>
-  share === 100 ? book.characters : Math.floor((share * book.characters) / 100);
+export const limitOf = (book, share) => Math.floor((Math.round(10 * share) * book.characters) / 1000);
+
+/** The largest share of `book` whose limit is no later than `end`. */
+export const shareAt = (book, end) => Math.min(100, Math.floor((1000 * end + 999) / book.characters) / 10);
 
 /** How `books` are called together. */
 export function titleOf(books) {
