@@ -23,6 +23,9 @@ _ASKED = re.compile(
     rf"what(?:['’]s| is| was) (?P<owner>.+?)['’]s? {_WORK}{_IN}"
     rf"|what(?:['’]s| is| was) the {_WORK} of (?P<of>.+?)"
     r"|what (?:does|did) (?P<living>.+?) do (?:for a living|for work|as a job|professionally)"
+    r"|what (?P<does>.+?) (?:does|did) for a living"
+    rf"|what (?:is|was) (?P<by>.+?) by {_WORK}"
+    r"|(?:as )?what (?:does|did) (?P<as>.+?) work(?: as)?"
     r"|what (?:kind|sort|line) of (?:work|job) (?:does|did) (?P<work>.+?) (?:do|have)"
     r"|how (?:does|did) (?P<earns>.+?) (?:earn (?:his|her|a|their) living|make (?:his|her|a|their) living)",
     re.I,

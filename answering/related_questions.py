@@ -151,12 +151,14 @@ _FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
             r"whom? (?:is|was|gets|got) (?P<whom>.+?) married to",
             r"(?:to )?whom (?:is|was|does|did) (?P<whom>.+?) (?:get )?(?:married|marry)",
             r"who (?:marries|married|weds) (?P<whom>.+?)",
+            r"whom? (?P<whom>.+?) (?:marries|married|weds|is married to|was married to)",
         ),
     ),
     (
         LIVES,
         (
             r"where (?:does|did|do) (?P<whom>.+?) (?:live|reside|dwell)(?: now)?",
+            r"where (?P<whom>.+?) (?:lives|lived|resides|resided|dwells|dwelt)",
             r"where (?:is|was) (?P<whom>.+?) living",
             r"where (?:is|was) (?P<whom>.+?)['’]s? (?:house|home)",
             r"what(?:['’]s| is| was) (?P<whom>.+?)['’]s? address",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from readers import spec_of
 from retrieval.hits import Readable
 from text.cloze import blanks, find_blank
 from text.content_words import strange_words
+from text.polar_questions import AUXILIARIES
 from text.question_kinds import Kind, needs_conversation, question_kind
 from text.question_names import names_in, unmentioned
 from text.sentences import sentence_spans
@@ -27,6 +29,12 @@ _CANNOT = {
     Kind.MEANING: f"what it means is asked for, which a book leaves to its readers, {_FACTS}",
     Kind.SUMMARISE: f"a summary is asked for, {_FACTS}, or see the recap",
 }
+_VERB = "|".join(sorted(AUXILIARIES))
+# Not "Does she know who came and what he wanted?"
+_AND_ASKED = re.compile(
+    rf",?\s+and\s+(?=(?:who|whom|whose|what|which|where|when|why|how)(?:['’]s|(?:\s+\w+)?\s+(?:{_VERB}))\b)",
+    re.I,
+)
 _CONVERSATION = (
     "the question is about something said before, and it is not known what: name whom or what you mean"
 )
@@ -52,11 +60,17 @@ def refusal(ask: Ask) -> str | None:
         return None
     kind = question_kind(ask.question)
     if kind == Kind.YES_NO:  # "Does it work out? What happens on the last day?" can be answered in part
-        following = (question_kind(ask.question[s:e]) for s, e in sentence_spans(ask.question)[1:])
+        following = map(question_kind, _behind_first(ask.question))
         kind = next((one for one in following if one not in {Kind.YES_NO, Kind.OTHER}), kind)
     if kind in _CANNOT:
         return _CANNOT[kind]
     return _CONVERSATION if needs_conversation(ask.question) else None
+
+
+def _behind_first(question: str) -> list[str]:
+    """The questions behind the first one: sentences of their own, or what is asked behind "and"."""
+    sentences = [question[start:end] for start, end in sentence_spans(question)]
+    return [*sentences[1:], *_AND_ASKED.split(sentences[0])[1:]] if sentences else []
 
 
 def doubt(ask: Ask, book: Readable) -> str | None:

@@ -13,6 +13,7 @@ from answering.said import Said, said_at
 from encoders.cross_encoder import load_crossencoder
 from indexing.book import Passage
 from text.book_words import THE_BOOK
+from text.question_kinds import GIVE_DESCRIPTION
 
 _TELLS = 0.6  # that one of the sentences says who somebody is (docs/who.md)
 _IN = rf"(?: in {THE_BOOK})?"
@@ -26,7 +27,9 @@ _DESCRIBED = re.compile(
     rf"(?:{_PLEASE}(?:describe|tell (?:me|us) (?:more |something )?about) (?P<told>.+?){_IN}"
     rf"|what (?:is|was) (?P<like>.+?) like(?: as a person)?{_IN}"
     rf"|what (?:kind|sort) of (?:a )?(?:person|man|woman|boy|girl) (?:is|was) (?P<kind>.+?){_IN}"
-    rf"|what do (?:we|you) (?:know|learn) about (?P<known>.+?){_IN})[?!.\s]*",
+    rf"|what do (?:we|you) (?:know|learn) about (?P<known>.+?){_IN}"
+    rf"|what (?:can|could) you (?:tell|say)(?: (?:me|us))? about (?P<said>.+?){_IN}"
+    rf"|{_PLEASE}{GIVE_DESCRIPTION} (?P<given>.+?){_IN})[?!.\s]*",
     re.I,
 )
 

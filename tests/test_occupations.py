@@ -33,6 +33,10 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         ("What does Orla do for a living?", "Orla"),
         ("What kind of work did Orla do?", "Orla"),
         ("How does Orla earn her living?", "Orla"),
+        ("What did Orla work as?", "Orla"),
+        ("What was Orla by trade?", "Orla"),
+        ("Tell me what Orla does for a living.", None),  # until it is put plainly
+        ("What Orla does for a living.", "Orla"),
         ("What does Orla do?", None),
         ("What is her profession?", None),
         ("What is the profession of the baker?", None),

@@ -46,6 +46,26 @@ POLITE = [
     "in the novel \u201cSalt Road of Ines\u201d by A. Friend, who rang the bell?",
     "Hello there! Can you tell me, in the salt road of ines: who rang the bell?",
 ]
+INDIRECT = {
+    "Tell me who Ines is": "Who is Ines?",
+    "do you know who ines is": "Who is ines?",
+    "I wonder where the bell was hung.": "Where was the bell hung?",
+    "Can I ask how old the captain was?": "How old was the captain?",
+    "Do you know what colour Ines's eyes are?": "What colour are Ines's eyes?",
+    "Tell me in which chapter Ines is introduced": "In which chapter is Ines introduced?",
+    "Could you tell me how many chapters there are?": "How many chapters are there?",
+    "I'd like to know how many pages the book has": "How many pages has the book?",
+    "I am trying to remember why the sea is salt": "Why is the sea salt?",
+    "Can you tell me the name of the captain?": "What is the name of the captain?",
+    "Tell me the old woman's name, please.": "What is the old woman's name?",
+    "Do you know the names of the bells?": "What are the names of the bells?",
+    "Hi! Could you please give me the reason why she rang?": "What is the reason why she rang?",
+    "I'm looking for her address": "What is her address?",
+    "Tell me the author": "Who is the author?",
+    "Name the main characters of the book": "Who are the main characters of the book?",
+    "whats the toll?": "What's the toll?",
+    "tell me whos ines": "Who's ines",
+}
 OF_THE_BOOK = {
     "How does The Salt Road of Ines end?": "How does the book end?",
     "What is Salt Road of Ines about?": "What is the book about?",
@@ -72,6 +92,11 @@ AS_IT_STANDS = [
     "Where does the salt road of Ines begin to climb?",
     "Who walks in the salt road of ines?",  # whether the road or the book is meant, nobody can tell
     "Why does she believe in the Salt Road?",
+    "Can you tell me the story of the bell?",
+    "Do you know the captain?",
+    "Tell me about Ines's name.",
+    "Tell me the plot.",
+    "Give me the bell.",
     "Hi!",
     "the bell of the drowned church",
     "",
@@ -81,6 +106,21 @@ AS_IT_STANDS = [
 @pytest.mark.parametrize("question", POLITE)
 def test_what_is_polite_or_names_the_book_is_left_out(question: str) -> None:
     assert plain_question(question, TITLE) == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("question", "plain"),
+    [
+        *INDIRECT.items(),
+        # A clause of its own may be what the verb is of.
+        ("Tell me who the king thought was dead", "Who the king thought was dead"),
+        ("Tell me what happened when the bell was rung", "What happened when the bell was rung"),
+        ("So, when the storm was over, what did he do?", "When the storm was over, what did he do?"),
+    ],
+)
+def test_what_is_asked_indirectly_has_the_words_of_a_question(question: str, plain: str) -> None:
+    assert plain_question(question, TITLE) == plain
+    assert plain_question(plain, TITLE) == plain
 
 
 @pytest.mark.parametrize(("question", "plain"), OF_THE_BOOK.items())
@@ -153,6 +193,10 @@ LOWERED = (
         ("who will thank will's sister?", "who will thank Will's sister?"),
         ("who rose to thank rose’s dog?", "who rose to thank Rose’s dog?"),
         ("what did the captain's dog say, oh?", "what did the captain's dog say, oh?"),
+        ("who is hooks dog?", "who is Hook's dog?"),
+        ("Where is Hooks room?", "Where is Hook's room?"),
+        ("Where do the Hooks live?", "Where do the Hooks live?"),
+        ("what have roses and thorns in common?", "what have roses and thorns in common?"),
         ("Who Is rose?", "Who Is rose?"),  # who types one capital may type others
     ],
 )

@@ -49,6 +49,8 @@ def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         ("Who marries Orla?", "married", "Orla"),
         ("Where does Orla live?", "live", "Orla"),
         ("What is Mr. Harker's address?", "live", "Mr. Harker"),
+        ("Where Orla lives", "live", "Orla"),
+        ("Whom Orla married", "married", "Orla"),
         ("Who is the ferryman?", "ferryman", None),
         ("What is the name of the vicar in the book?", "vicar", None),
     ],

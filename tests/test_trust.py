@@ -55,7 +55,14 @@ KINDS = {
     "Name the captain": Kind.OTHER,
     "Can you name the captain?": Kind.OTHER,
     "Could anyone please list the eggs?": Kind.OTHER,
-    "Do you know the captain's name?": Kind.OTHER,
+    "Do you know the captain's name?": Kind.WHAT,
+    "Can you tell me the captain's name?": Kind.WHAT,
+    "What happens at the beginning of the book?": Kind.SUMMARISE,
+    "Tell me how the book ends": Kind.SUMMARISE,
+    "What was the road to Quill Point like?": Kind.DESCRIBE,
+    "What can you tell me about the tower?": Kind.DESCRIBE,
+    "Give me a short description of the tower.": Kind.DESCRIBE,
+    "What was the message of the story?": Kind.MEANING,
     "Do you know the captain?": Kind.YES_NO,
 }
 YES_NO = [
@@ -100,9 +107,20 @@ READABLE = [
     "What happens in chapter 3 to the captain?",
     "What is the ending of the song that Ines sings?",
     "What was the main event at the fair?",
+    "Could you tell me the name of the captain?",
+    "May I ask who Pim is?",
+    "Describe where Pim lives",
+    "Who was the one that the captain did not like?",
+    "What is the fish Pim doesn't like?",
+    "Who was it that the captain looked like?",
+    "What was the message?",
+    "What happens at the end of the dance?",
+    "Is there an oil shop, and where is it?",
     "Name two important events of Pim's childhood",
 ]
 OPEN = [
+    "What about the captain?",
+    "How many did they bring?",
     "And then?",
     "why?",
     "Why did she do it?",
@@ -114,6 +132,7 @@ OPEN = [
     "And what did he actually come there for?",
 ]
 CLOSED = [
+    "How many eggs did they bring?",
     "Why did Ines hide her oil?",
     "Who lost his hat?",
     "What did the captain say when he came back?",
@@ -253,6 +272,7 @@ def ask(store: IndexStore, question: str, reader: str = "overlap", **more: objec
     [
         ("Is Ines glad of the oil?", "yes or no is asked for"),
         ("Is Ines glad of the oil? Is she well?", "yes or no is asked for"),
+        ("Does she know who came and what he wanted?", "yes or no is asked for"),
         ("Is Ines glad of the oil? Describe the lighthouse.", "a description is asked for"),
         ("Describe the lighthouse", "a description is asked for"),
         ("How does the story end?", "a summary is asked for"),

@@ -52,6 +52,8 @@ def test_who_somebody_is_is_asked(question: str, name: str | None) -> None:
         ("Can you describe Aldith Sarn, the mayor", "Aldith Sarn"),
         ("What is Peter Brown like?", "Peter Brown"),
         ("What kind of person is Aldith?", "Aldith"),
+        ("What can you tell me about Aldith?", "Aldith"),
+        ("Could you give me a short description of Aldith Sarn?", "Aldith Sarn"),
         ("What is the ferry like?", None),
         ("Tell me about the bell.", None),
         ("Who is Aldith Sarn?", None),

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from text.book_words import THE_BOOK, WORK
+from text.indirect_questions import direct_question, question_for
 from text.names import ARTICLES
 
 _ASKS = (
@@ -13,24 +14,40 @@ _ASKS = (
     r"(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?s|['’](?:d|re|ve|ll))?\b"
 )
 SOMEBODY = r"(?:you|anyone|anybody|someone|somebody)"
-_FRAMES = (
+_GREETINGS = (
     r"(?:hi|hello|hey|hiya|good\s+(?:morning|afternoon|evening))(?:\s+there)?",
     r"(?:so|well|ok|okay|um|uh|hm+|please)",
     r"(?:(?:just\s+a\s+)?quick\s+question|question|just\s+curious|out\s+of\s+curiosity)",
     r"(?:great|cool|nice|perfect|thanks|thank\s+you|thx|i\s+see|got\s+it)\s*[,.!]",
-    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
-    r"(?:tell|remind|show|explain|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
-    r"(?:tell|remind)\s+(?:me|us)(?:\s+(?:please|again))?",
-    r"(?:explain|say)(?:\s+to\s+(?:me|us))?",
-    r"let\s+(?:me|us)\s+know",
+)
+_KNOWING = (
     rf"(?:do|does|would)\s+{SOMEBODY}\s+(?:happen\s+to\s+)?(?:know|remember|recall)",
     r"(?:i|we)(?:['’]d|\s+would)\s+(?:like|love)\s+to\s+(?:know|ask)",
     r"(?:i|we)\s+(?:want(?:ed)?|need|have)\s+to\s+(?:know|ask)",
-    r"(?:i|we)\s+wonder(?:ed)?",
-    r"(?:(?:i\s+am|i['’]m|i\s+was|we\s+are|we['’]re|we\s+were)\s+)?(?:just\s+)?(?:wondering|curious)",
     r"(?:i|we)\s+(?:do\s+not|don['’]?t|can\s?not|can['’]?t)\s+(?:know|remember|recall|understand)",
     r"(?:i|we)\s+(?:forgot|forget|have\s+forgotten)",
+    r"(?:i\s+am|i['’]m|we\s+are|we['’]re)\s+trying\s+to\s+(?:find\s+out|work\s+out|remember|recall|understand)",
+    r"(?:can|could|may|might)\s+(?:i|we)\s+(?:(?:please|just)\s+)?(?:ask|know)(?:\s+you)?",
+)
+_FRAMES = (
+    *_GREETINGS,
+    *_KNOWING,
+    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
+    r"(?:tell|remind|show|explain|describe|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
+    r"(?:tell|remind)\s+(?:me|us)(?:\s+(?:please|again))?",
+    r"(?:explain|describe|say)(?:\s+to\s+(?:me|us))?",
+    r"let\s+(?:me|us)\s+know",
+    r"(?:i|we)\s+wonder(?:ed)?",
+    r"(?:(?:i\s+am|i['’]m|i\s+was|we\s+are|we['’]re|we\s+were)\s+)?(?:just\s+)?(?:wondering|curious)",
     rf"(?:(?:(?:do|have|does|has)\s+)?{SOMEBODY}\s+(?:have\s+|has\s+|got\s+)?)?any\s+(?:idea|clue)",
+)
+# What is asked for behind these is a thing: "the name of the dog".
+_REQUESTS = (
+    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
+    r"(?:(?:tell|give|show|remind)\s+(?:me|us)(?:\s+of)?|name|quote|state)(?:\s+(?:please|again))?",
+    r"(?:(?:tell|give|show|remind)\s+(?:me|us)(?:\s+of)?|name|quote|state)(?:\s+(?:please|again))?",
+    r"(?:i|we)\s+(?:need|want)",
+    r"(?:(?:i\s+am|i['’]m|we\s+are|we['’]re)\s+)?looking\s+for",
 )
 _BEHIND_FRAME = r"(?:\s*[,:.!?;…-]+\s*|\s+)"
 _WHETHER = re.compile(rf"\s*(?:(?:{'|'.join(_FRAMES)}){_BEHIND_FRAME})+(?:if|whether)\b", re.I)
@@ -40,7 +57,11 @@ _THANKS = re.compile(
     r"(?:\s+(?:very\s+much|so\s+much|a\s+lot|in\s+advance))?[\s.!]*(?P<mark>\??)\s*\Z",
     re.I,
 )
+_REQUESTED = re.compile(
+    rf"\s*(?:(?:{'|'.join((*_GREETINGS, *_KNOWING, *_REQUESTS))}){_BEHIND_FRAME}(?:(?:and|but)\s+)?)+", re.I
+)
 _ASKED = re.compile(_ASKS, re.I)
+_WITHOUT_APOSTROPHE = re.compile(r"\A(\s*(?:who|what|where|when|why|how))(s)\b", re.I)
 _TITLE_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SUBTITLE = re.compile(r"[:;(\[–—]|\bor,\s")
 _LONGEST_TITLE = 200  # characters; nobody types more of one
@@ -61,22 +82,33 @@ def plain_question(question: str, title: str = "") -> str:
     """The question without what is polite before and behind it, and without what says which book is asked.
 
     ``title`` is that of the book: "In The Salt Road, who ...?" asks who, and "How does The Salt Road end?"
-    how the book ends. What does not ask who, what, where, when, why, how or which is left as it stands, and
-    so is a title that may be meant for whom or what it names.
+    how the book ends. "Tell me who Ines is" asks "Who is Ines", and so does "Give me the name of the dog" ask
+    what it is. What does not ask who, what, where, when, why, how or which is else left as it stands, and so
+    is a title that may be meant for whom or what it names.
     """
     name = _title_pattern(title)
-    opening = _opening(name)
-    begins = opening.match(question)
+    begins = _opening(name).match(question)
     plain = question[begins.end() :] if begins else question
-    if not _ASKED.match(plain.lstrip()):
-        return question
-    thanks = _THANKS.search(plain)
-    if thanks is not None:
-        plain = plain[: thanks.start()].rstrip(" ,;")
-        plain += thanks["mark"] if not plain.endswith(("?", ".", "!")) else ""
+    if _ASKED.match(plain.lstrip()):
+        plain = _WITHOUT_APOSTROPHE.sub(r"\1'\2", _without_thanks(plain))
+        plain = direct_question(plain) if begins else plain
+    else:
+        requested = _REQUESTED.match(question)
+        thing = question_for(_without_thanks(question[requested.end() :])) if requested else None
+        if thing is None:
+            return question
+        plain = thing
     if name:
         plain = _of_the_book(plain, name)
     return question if plain == question else plain[:1].upper() + plain[1:]
+
+
+def _without_thanks(question: str) -> str:
+    thanks = _THANKS.search(question)
+    if thanks is None:
+        return question
+    bare = question[: thanks.start()].rstrip(" ,;")
+    return bare if bare.endswith(("?", ".", "!")) else bare + thanks["mark"]
 
 
 @lru_cache(256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import pairwise
 
 from text.book_words import THE_BOOK
 from text.plain_questions import SOMEBODY, plain_question
@@ -51,20 +52,34 @@ _POLITE_REQUEST = re.compile(
     r"(?:the|his|her|its|their|any)\s+(?:[\w'’]+\s+){0,4}(?:names?|year|date|place|reason|title))\b",
     re.I,
 )
+_IS_OR_WAS = r"(?:['’]?s| is| was| are| were)"
+_OVERALL = r"(?:main |central |key |major |underlying |overall )?"
+_OF_IT = rf" (?:of|in|behind) (?:it|{THE_BOOK}|(?:the|this) title)"
+_TAUGHT = r"(?:message|point|lessons?|significance)"  # "What was the message?" may be of one that is brought
 _MEANINGS = re.compile(
-    r"what(?:['’]?s| is| was| are| were) the (?:main |central |key |major |underlying |overall )?"
-    r"(?:themes?|morals?|message|meaning|point|lessons?|significance)"
-    rf"(?: (?:of|in|behind) (?:it|{THE_BOOK}|(?:the|this) title))?|"
+    rf"what{_IS_OR_WAS} the {_OVERALL}(?:themes?|morals?|meaning)(?:{_OF_IT})?|"
+    rf"what(?:{_IS_OR_WAS} the {_OVERALL}{_TAUGHT}{_OF_IT}|(?:['’]?s| is| are) the {_OVERALL}{_TAUGHT})|"
     r"what (?:do|does|did) .+ symboli[sz]e|"
     r"what (?:do|can|should) (?:we|i|readers?|the reader) learn from (?:it|(?:the|this) \w+)|"
     r"what (?:is|was) the author (?:trying to say|saying)",
     re.I | re.S,
 )
+# Not "Who was the one that the dog did not like?" nor "Who is it that he looks like?"
+_CLAUSE_WITH_LIKE = (
+    r"(?:.*\b(?:that|who|whom|which|do|does|did|would|could|not|looks?|looked|seem(?:s|ed)?)\b|.*n['’]t\b"
+    r"|.*\bto like\Z)"
+)
+GIVE_DESCRIPTION = (
+    r"give (?:me|us) (?:an? |the |some |more )?(?:\w+ )?(?:description|portrait|info(?:rmation)?|details?)"
+    r" (?:of|about|on)"
+)
 _DESCRIPTIONS = re.compile(
     r"(?:(?:and|so|please|can you|could you|would you) )*"
     r"(?:(?:describe|explain|compare|tell (?:me|us) (?:more )?about)\b.*|"
-    r"(?:what|who) (?:is|was|are|were) .+ like|"
-    r"what do(?: we|es (?:one|the reader)) (?:know|learn) (?:about|of) .*)",
+    rf"{GIVE_DESCRIPTION} .*|"
+    rf"(?:what|who) (?:is|was|are|were) (?!{_CLAUSE_WITH_LIKE}).+ like|"
+    r"what do(?: we|es (?:one|the reader)) (?:know|learn) (?:about|of) .*|"
+    r"what (?:can|could) (?:you|one|anybody|anyone) (?:tell|say)(?: (?:me|us))? (?:about|of) .*)",
     re.I | re.S,
 )
 _COMPARISONS = re.compile(
@@ -187,9 +202,11 @@ TELLING_NOTHING = (
     | {"things", "something", "anything", "happen", "happened", "happens", "because", "instead", "like"}
 )
 _ASKING = frozenset({"who", "whom", "whose", "which", "what"})
+_COUNTED = frozenset({"many", "much"})
 _BARE = re.compile(
     r"(?:and |but |so |then )*(?:why|how|how so|how come|why not|what|who|when|where|what else|who else|"
-    r"what then|what next|then|what happen(?:s|ed) (?:next|then|after that)|go on|(?:tell me )?more|really)",
+    r"what then|what next|then|(?:what|how) about .+|what happen(?:s|ed) (?:next|then|after that)|go on|"
+    r"(?:tell me )?more|really)",
     re.I,
 )
 
@@ -211,6 +228,8 @@ def needs_conversation(question: str) -> bool:
     if any(describes(question, found, at) for at in range(len(found))):
         return False
     telling = {key for key in keys if key.isalpha() and len(key) > 2 and key not in TELLING_NOTHING}
+    if any(one in _COUNTED and other in telling for one, other in pairwise(keys)):
+        return False  # "How many spoons did they have?"
     return len(telling) < _SEARCHABLE and any(_is_open_pronoun(keys, at) for at in range(len(keys)))
 
 

@@ -28,6 +28,10 @@ _INSIDE = re.compile(r"(?:(?<=\w\s)|(?<=Mr\.\s)|(?<=Mrs\.\s)|(?<=Dr\.\s))[^\W\d_
 _BEFORE_NAME = re.compile(r"(?<![\w'’-])(?P<title>[^\W\d_]+)(?=(?P<name>\.? [^\W\d_a-z]\w*))")
 _BEHIND_NAME = re.compile(r"(?P<name>\b[^\W\d_a-z]\w* )(?P<title>[^\W\d_]+)")
 _DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their|this|that)\s+\Z")
+# Not "the Pims": they are several.
+_OWNER = re.compile(
+    r"(?<![\w'’-])(?<!\bthe )(?<!\bThe )(?P<name>[^\W\d_]{2,}[^\W\d_s])s(?= (?P<behind>[^\W\d_]+))"
+)
 _SHARE_INSIDE = 0.1  # of a word's places with a capital that are inside sentences, from which it is a name
 _TIMES_LOWER = 3  # as often a name has to have a capital as none, to be one that is asked without
 _FEWEST_INSIDE, _OF_LOWER = 3, 0.1  # the same before "'s": Will's and Rose's are more likely names
@@ -73,8 +77,9 @@ def respelled(question: str, text: str) -> str:
 
     That is names of which the text has nothing, but one that is nearly so spelled; in a question without
     capitals any word may be one, and has to be nearer, and those that the text has get theirs. Of one
-    question the first ``MOST_MISSPELT`` are.
+    question the first ``MOST_MISSPELT`` are. One that owns what follows it gets its apostrophe.
     """
+    question = _OWNER.sub(partial(_owner, text), question)
     names, near = names_in(question), NEAR
     if not names and question[1:].islower():
         question = _capitalised(question, text)
@@ -103,6 +108,15 @@ def _capitalised(question: str, text: str) -> str:
     for pattern in (_BEFORE_NAME, _BEHIND_NAME):
         question = pattern.sub(partial(_titled, text), question)
     return question
+
+
+def _owner(text: str, match: re.Match[str]) -> str:
+    """What is matched, with an apostrophe where it is a name of the text with an s: "Pims father"."""
+    name, behind = match["name"], match["behind"].lower()
+    if behind in COMMON or f"{name}s".lower() in _vocabulary(text).words:
+        return match[0]
+    spelled = _names_in_lower_case(text).proper.get(name.lower())
+    return match[0] if spelled is None else f"{spelled if name.islower() else name}'s"
 
 
 def _titled(text: str, match: re.Match[str]) -> str:

@@ -1,0 +1,89 @@
+"""What stands behind "Tell me", put as a question: "who Ines is", "the name of the dog"."""
+
+from __future__ import annotations
+
+import re
+
+_BE = r"(?:is|was|are|were)"
+_AMOUNT = r"(?:many|much|old|long|far|often|tall|big|large|high|deep|few)"
+# What begins a subject tells where the words that ask end: "what colour | the eyes of Ines are".
+_DETERMINER = (
+    r"(?:the|an?|this|that|these|those|his|her|its|their|my|your|our|he|she|it|they|there|mr|mrs|miss|dr)"
+)
+_SUBJECT = rf"(?P<subject>(?:{_DETERMINER}\b|(?-i:[^\W\d_a-z])|\w+['’]s\b).*?)"
+_NOUN = (
+    r"(?:colou?r|kind|sort|type|age|year|day|month|time|name|number|size|shape|job|trade|rank|place|town|country"
+    r"|chapter|page)s?"
+)
+_INDIRECT = re.compile(
+    rf"(?P<asks>who|what|where|when|why|how|how {_AMOUNT}|how (?:many|much) \w+|whose \w+"
+    rf"|(?:(?:in|on|at|of|from) )?(?:what|which) {_NOUN}(?: of \w+)?) {_SUBJECT} (?P<verb>{_BE})"
+    r"(?P<rest> .+)?",
+    re.I,
+)
+_WORD = rf"(?!{_DETERMINER}\b)\w+"
+# Without a capital a name may be any word.
+_NAMELESS = re.compile(
+    rf"(?P<asks>who|where|when|why|how {_AMOUNT}) (?P<subject>{_WORD}(?: {_WORD})?) (?P<verb>{_BE})"
+    r"(?P<rest>)",
+    re.I,
+)
+_HAS = re.compile(rf"(?P<asks>how (?:many|much) \w+) {_SUBJECT} (?P<verb>has|had)(?P<rest>)", re.I)
+# A clause within the subject or behind the verb may be what the verb is of: "who the man that was ill is".
+_CLAUSE = re.compile(
+    rf"\b(?:{_BE}|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|who|whom|whose"
+    r"|what|which|where|when|why|how|that|if|and|or|but|said|says|thought|thinks|knows?|knew)\b",
+    re.I,
+)
+_LONGEST_SUBJECT = 6  # words
+
+# What is told of somebody or something in a few words. "The captain" and "the bell" are not: they may be told
+# about, and "the plot" retold.
+_KINDS_OF_NAME = r"(?:first|last|full|whole|complete|family|given|middle|real|true|christian)\s+name"
+_OF_SOMETHING = (
+    rf"(?:(?:{_KINDS_OF_NAME}|name|surname|nickname|title|age|job|occupation|profession|trade|colou?r|number|date"
+    r"|year|price|cost|length|height|size|weight|reason|cause|genre|setting|point\s+of\s+view|address"
+    r"|word\s+count|(?:(?:very\s+)?(?:first|last|opening|closing|final)\s+(?:sentence|line|words?)))s?"
+    r"|(?:first|last)\s+names)"
+)
+_OF_SOMEBODY = (
+    r"(?:author|writer|narrator|(?:main|central|leading)\s+(?:character|figure|person)|protagonist"
+    r"|hero|heroine|villain|antagonist)s?"
+)
+_NO_OWNER = r"(?:about|of|if|whether|that|to|more|again|all|some|any|something|anything|everything)"
+_OF = r"(?:\s+(?:of|for|in|behind|why|that|when|where)\s+.+)?"
+_ATTRIBUTE = re.compile(
+    rf"(?:the\s+(?P<one>{_OF_SOMETHING}|{_OF_SOMEBODY}){_OF}"
+    rf"|(?:(?:his|her|its|their)|(?!{_NO_OWNER}\b)(?:\S+\s+){{0,4}}?\S+(?:['’]s|s['’]))"
+    rf"\s+(?P<owned>{_OF_SOMETHING}))",
+    re.I,
+)
+_PERSONS = re.compile(_OF_SOMEBODY, re.I)
+_PLURAL = re.compile(r"[^s]s\Z", re.I)
+
+
+def direct_question(clause: str) -> str:
+    """ "Who is Ines?" for "who Ines is", as a question has its words; what is no such clause as it stands."""
+    bare = _bare(clause)
+    found = _INDIRECT.fullmatch(bare) or _HAS.fullmatch(bare) or _NAMELESS.fullmatch(bare)
+    if found is None or len(found["subject"].split()) > _LONGEST_SUBJECT:
+        return clause
+    rest = found["rest"] or ""
+    if _CLAUSE.search(found["subject"]) or _CLAUSE.search(rest):
+        return clause
+    return f"{found['asks']} {found['verb']} {found['subject']}{rest}?"
+
+
+def question_for(thing: str) -> str | None:
+    """ "What is the name of the dog?" for "the name of the dog"; None for what is no such short fact."""
+    bare = _bare(thing)
+    found = _ATTRIBUTE.fullmatch(bare)
+    if found is None:
+        return None
+    noun = found["one"] or found["owned"]
+    asks = "Who" if _PERSONS.fullmatch(noun) else "What"
+    return f"{asks} {'are' if _PLURAL.search(noun) else 'is'} {bare}?"
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).rstrip("?!. ")
