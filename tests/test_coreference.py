@@ -46,6 +46,10 @@ PUT = [
     ("Why?", [("Who shut the door?", "Mrs. Wimpole")], "Why Mrs. Wimpole shut the door?"),
     ("Where did he go?", [("Who rowed out?", "Dr. J.B. Watson")], "Where did Dr. J.B. Watson go?"),
     ("Did they row?", [("Who was late?", "Mr. Thorne and Corin")], "Did Mr. Thorne and Corin row?"),
+    ("What about Mara?", [("Where does Corin live?", "in a loft")], "Where does Mara live?"),
+    ("And Mr. Thorne?", [("Can you tell me where Corin is?", "here")], "Where is Mr. Thorne?"),
+    ("And what about Mara's?", [("What colour are Corin's eyes?", "green")], "What colour are Mara's eyes?"),
+    ("What about his sister?", [("Where is Mara?", "at sea")], "Where is Mara's sister?"),
 ]
 AS_IT_STANDS = [
     ("What did Corin say when she came in?", [MARA]),  # her own
@@ -58,6 +62,10 @@ AS_IT_STANDS = [
     ("Who saw him?", [("Where is the sail?", "in the boat")]),
     ("Where did she go?", [MARA]),  # nobody whom the book calls so was spoken of
     ("Who saw him?", []),
+    ("What about Corin?", [("What did Mara say to Odo?", "nothing")]),  # beside whom, nobody can tell
+    ("What about Corin?", [("Who rang the bell?", "Mara")]),
+    ("And Corin?", [("Who is Corin?", "a lodger")]),
+    ("And afterwards?", [("Where is Corin?", "here")]),
     ("Where did he go?", [MARA, *[("What is it?", "a sail")] * 3]),  # four turns ago
 ]
 

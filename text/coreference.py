@@ -9,6 +9,7 @@ from typing import Literal
 
 from text.honorifics import TITLES
 from text.name_signs import HE, POSSESSIVE, SHE
+from text.plain_questions import plain_question
 from text.polar_questions import AUXILIARIES
 from text.question_kinds import (
     OPENERS,
@@ -42,9 +43,14 @@ _WHERE = frozenset(
 _WHENCE = frozenset({"to", "from", "for", "of", "until", "into", "towards", "toward", "through"})
 _CLAUSES = frozenset({"that", "to", "if", "whether"})  # behind an "it" that stands for nothing
 _BARE = re.compile(r"(?:(?:and|but|so|then),? )*(why|how|when|where)", re.I)
+_CAPITAL = r"[^\W\d_a-z][\w'’-]*"
+# Behind "and" alone a word in lower case may be anything: "And afterwards?"
+_WHAT_ABOUT = re.compile(
+    r"(?:(?:[Aa]nd|[Bb]ut|[Ss]o|[Oo]k|[Oo]kay),? )*(?:[Ww]hat|[Hh]ow) about ((?:[\w'’.-]+ ){0,4}[\w'’-]+)"
+    rf"|[Aa]nd ((?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: {_CAPITAL})*)"
+)
 _ADVERBS = frozenset({"why", "how", "when", "where"})
 _PRONOUNS = frozenset({"who", "whom", "what", "which"})
-_CAPITAL = r"[^\W\d_a-z][\w'’-]*"
 _NAME = re.compile(rf"(?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: (?:(?:of|de|von|the) )?{_CAPITAL})*")
 # A title or an initial whose full stop ends no sentence.
 _SHORTENED = re.compile(
@@ -57,15 +63,17 @@ _WHO_IS = re.compile(rf"\b[Ww]ho(?:['’]s| is| was| are| were) (?=(?:[^\W\d_a-z
 def leans(question: str) -> bool:
     """Whether there is something in the question that may stand for what was said before."""
     found = list(tokens(question))
-    return _bare(question) is not None or any(_is_open(question, found, at) for at in range(len(found)))
+    return bool(_bare(question) or _another(question)) or any(
+        _is_open(question, found, at) for at in range(len(found))
+    )
 
 
 def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
     """The question with the names, or the words, that its pronouns stand for in the ``turns`` before it.
 
     A pronoun behind a name of its own question is that one's. "Why?" asks for the reason of what was
-    answered last. By ``text``, as much of the book as may be read, it is told whom it calls he and whom she.
-    What stands for nothing that is known stays.
+    answered last, and "What about Mara?" what was asked last, of Mara. By ``text``, as much of the book as
+    may be read, it is told whom it calls he and whom she. What stands for nothing that is known stays.
     """
     if not turns:
         return question
@@ -83,13 +91,31 @@ def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
         owns = token.key in _OF_SOMEBODY and following.isalpha() and following not in PREPOSITIONS
         pieces += [question[last : token.start], f"{meant}'s" if owns else meant]
         last = token.end
-    return "".join([*pieces, question[last:]])
+    named = "".join([*pieces, question[last:]])
+    another = _another(named)
+    return named if another is None else _asked_of(another, turns[-1][0]) or named
 
 
 def _bare(question: str) -> str | None:
     """The adverb that is all of the question, if it is."""
     match = _BARE.fullmatch(question.strip().rstrip("?!. "))
     return match[1].lower() if match else None
+
+
+def _another(question: str) -> str | None:
+    """Of whom or what the same is asked: Mara, of "And Mara?" and "What about Mara?"; None of others."""
+    match = _WHAT_ABOUT.fullmatch(question.strip().rstrip("?!. "))
+    another = POSSESSIVE.sub("", match[1] or match[2]) if match else ""
+    return another if another and another.lower() not in HE | SHE | _THEY | _IT else None
+
+
+def _asked_of(another: str, asked: str) -> str | None:
+    """The question that was asked before, of another than it names; None where it names none or several."""
+    asked = plain_question(asked)
+    before = _names(asked)
+    if len(before) != 1 or another in before:
+        return None
+    return re.sub(rf"(?<!\w){re.escape(before[0])}(?!\w)", lambda _: another, asked)
 
 
 def _is_open(question: str, found: Sequence[Token], at: int) -> bool:
