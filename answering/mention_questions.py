@@ -27,6 +27,8 @@ _SEVERAL = r"(?P<by>chapters|pages)"
 _MANY = rf"(?:(?:in|on) )?how many {_SEVERAL}"
 _AT = r"(?P<at>first|last)"
 _WHAT = r"(?P<what>.+?)"
+_QUOTED_WORDS = r"(?P<what>[\"“‘'’«»][^\"“”«»]+[\"”’'«»])"
+_NAME = r"(?P<who>(?-i:[^\W\d_a-z])[^\s?]*(?: (?-i:[^\W\d_a-z])[^\s?]*)*)"
 _ANYWHERE = r"(?: at all| anywhere| by name)?"
 _SOMEBODY = r"(?:a|any|some|an)(?:body|one)?(?: (?:character|person|man|woman|boy|girl))?"
 
@@ -36,6 +38,7 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
         rf"{_TIMES}{_IS} {_WORD}{_WHAT} used{_IN}?",
         rf"{_TIMES}{_DOES} {_WORD}{_WHAT} {_OCCUR}{_IN}?",
         rf"{_TIMES}{_DOES} (?P<who>.+?) {_OCCUR}{_IN}",
+        rf"{_TIMES}{_DOES} (?:{_QUOTED_WORDS}|{_NAME}) {_OCCUR}",
         rf"{_TIMES}{_DOES} (?:{THE_BOOK}|it) (?:use|mention|say|name) (?:{_WORD})?{_WHAT}",
         rf"how many {_MENTIONS} of (?:{_WORD})?{_WHAT} are there{_IN}?",
         rf"(?:count|(?:what is )?the number of)(?: the| all)? {_MENTIONS} of (?:{_WORD})?{_WHAT}{_IN}?",
@@ -67,6 +70,9 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
     "whether": (
         rf"(?:is|was) there {_SOMEBODY} (?:called|named|by the name of) (?P<who>.+?){_IN}?",
         rf"(?:is|are|was|were) (?:{_WORD})?{_WHAT} (?:ever )?{_NAMED}{_ANYWHERE}{_IN}?",
+        rf"(?:is|was) (?:any|some)(?:body|one) (?:called|named) (?P<who>.+?){_IN}?",
+        rf"(?:is|are|was|were) {_WORD}{_WHAT} (?:ever )?used{_ANYWHERE}{_IN}?",
+        rf"(?:does|do|did) {_QUOTED_WORDS} (?:ever )?{_OCCUR}{_ANYWHERE}",
         rf"(?:does|do|did) {_WORD}{_WHAT} (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}?",
         rf"(?:does|do|did) (?P<who>.+?) (?:ever )?{_OCCUR}{_ANYWHERE}{_IN}",
         rf"(?:does|did) (?:{THE_BOOK}|it) (?:ever )?(?:mention|name) (?:{_WORD})?{_WHAT}{_ANYWHERE}",

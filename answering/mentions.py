@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from answering.chapter_references import NO_CHAPTERS, NO_PAGES, Part
 from answering.citing import Candidate, Evidence, page_at, whereabouts
@@ -29,9 +30,10 @@ def said_of_mentions(book: OfItself, part: Part | None, asked: MentionQuestion) 
     person = found if found is not None and found.is_person else None
     if person is None and not asked.as_words and asked.in_person and not is_name(asked.what):
         return None
-    places = _written(book.story, asked.what) if person is None else person.places
-    if part is not None:
-        places = [one for one in places if part.start <= one[0] < part.end]
+    if person is None:
+        asked, places = _mentioned(book.story, part, asked)
+    else:
+        places = _within(part, person.places)
     if not places:
         return _never(book, asked, part)
     may_be_told = person is None and not asked.as_words and (asked.in_person or not book.chapters)
@@ -102,6 +104,33 @@ def _counted(places: Sequence[_Place], asked: MentionQuestion, person: Entity | 
         how = " or ".join(repr(name) for name in (person.name, *person.aliases))
     times = "once" if len(places) == 1 else f"{len(places):,} times"
     return f"{times}: {how}"
+
+
+def _mentioned(
+    text: str, part: Part | None, asked: MentionQuestion
+) -> tuple[MentionQuestion, Sequence[_Place]]:
+    """Where a text has what is asked for; in the other number where it has it in this one nowhere."""
+    is_noun = not asked.as_words and asked.what == asked.what.lower()
+    for what in (asked.what, *(_other_numbers(asked.what) if is_noun else ())):
+        if places := _within(part, _written(text, what)):
+            return replace(asked, what=what), places
+    return asked, []
+
+
+def _within(part: Part | None, places: Sequence[_Place]) -> Sequence[_Place]:
+    return places if part is None else [one for one in places if part.start <= one[0] < part.end]
+
+
+def _other_numbers(noun: str) -> list[str]:
+    """The singulars or plurals that a noun may have: dog of dogs, wolves of wolf."""
+    found = [f"{noun}s", f"{noun}es"]
+    for ending, others in (("y", ["ies"]), ("fe", ["ves"]), ("f", ["ves"])):
+        if noun.endswith(ending):
+            found += [noun.removesuffix(ending) + other for other in others]
+    for ending, others in (("ies", ["y"]), ("ves", ["f", "fe"]), ("es", [""]), ("s", [""])):
+        if noun.endswith(ending) and len(noun) > len(ending) + 2:
+            found += [noun.removesuffix(ending) + other for other in others]
+    return found
 
 
 def _written(text: str, what: str) -> list[_Place]:
