@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from answering.chapter_references import PART
+from answering.chapter_references import LAST_BUT_ONE, PART
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
 from text.book_words import THE_BOOK
@@ -31,7 +31,8 @@ _ONE = rf"(?:{_MAIN} (?:character|person|figure|protagonist)|protagonist|hero)"
 _SEVERAL = rf"(?:{_MAIN} (?:characters|people|persons|figures|protagonists)|protagonists|heroes)"
 _LINE = r"(?:sentence|line|words?)"
 _A_CHAPTER = re.compile(
-    rf"(?:{PART},? )?(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the (?:{NUMERAL}|last|final) chapter)"
+    rf"(?:{PART},? )?(?:(?:the )?(?:chapter|canto|act) (?:{NUMERAL})|the last chapter but one"
+    rf"|the (?:{NUMERAL}|last|final|{LAST_BUT_ONE}) chapter)"
     rf"(?: (?:of|in) {PART})?",
     re.I,
 )
@@ -55,7 +56,7 @@ _ASKED = {
         rf"who{_IS} the author",
         rf"who (?:wrote|authored) {_THIS}",
         rf"by whom (?:is|was) {_THIS}(?: written)?",
-        rf"who (?:is|was) {_THIS} (?:written )?by",
+        rf"who{_IS} {_THIS} (?:written )?by",
         rf"what{_IS} the (?:author['’]?s name|name of the (?:author|writer))(?: of {_THIS})?",
         r"(?:the )?author",
     ),
@@ -120,6 +121,7 @@ _ASKED = {
         rf"how many chapters{_ARE}(?: there)?{_IN}",
         rf"how many chapters (?:does|did) (?:{_STORY}|it) have",
         rf"how many chapters has (?:{_STORY}|it)(?: got)?",
+        rf"how many chapters|(?:what{_IS} )?the number of chapters{_IN}",
     ),
     CHAPTER_TITLES: (
         rf"what{_ARE} (?:all )?the (?:titles|names) of the chapters{_IN}",
@@ -168,7 +170,7 @@ _ASKED = {
     FIRST_SENTENCE: (
         rf"(?:what{_IS} )?(?:the )?(?:very )?(?:first|opening) {_LINE}{_IN}",
         rf"what{_ARE} the (?:very )?(?:first|opening) (?:words|lines){_IN}",
-        rf"how {_BEGIN}",
+        rf"how (?:{_BEGIN}|{_STORY} (?:begins|starts|opens))",
         rf"(?:(?:with )?(?:what|which)) {_LINE} {_BEGIN}(?: with)?",
     ),
     LAST_SENTENCE: (
@@ -184,11 +186,13 @@ _ASKED = {
         rf"how many words (?:is|has) {_STORY}(?: got)?",
         rf"what{_IS} the length of {_STORY}",
         rf"(?:what{_IS} )?(?:the )?word count(?: of {_STORY})?",
+        rf"how many words|(?:what{_IS} )?the number of words(?: in {_STORY})?",
     ),
     PAGES: (
         rf"how many pages (?:does|did) (?:{_STORY}|it) have",
         rf"how many pages (?:are|were)(?: there)?(?: in {_STORY})?",
         rf"how many pages (?:is|has) (?:{_STORY}|it)(?: got)?",
+        rf"how many pages|(?:what{_IS} )?the number of pages(?: (?:of|in) {_STORY})?",
     ),
     READING_TIME: (
         rf"how long (?:does|will|would) it take(?: (?:me|one|you|us))? to (?:{_READ}|read)",
@@ -204,11 +208,6 @@ _ASKED = {
 }
 _PATTERNS = {name: re.compile("|".join(patterns), re.I) for name, patterns in _ASKED.items()}
 
-_INDIRECT = re.compile(
-    r"(?P<asks>who|what|where|which characters?) (?P<what>(?:the|this) .+|it) (?P<verb>is|was|are|were)"
-    r"(?P<rest>| set| about| called)",
-    re.I,
-)
 _TAKES_PLACE = re.compile(
     r"where (?P<what>(?:(?:most|the majority) of )?(?:the|this) .+|it) (?:takes|took) place", re.I
 )
@@ -223,9 +222,6 @@ def asked_of_book(question: str) -> str | None:
 
 
 def _direct(question: str) -> str:
-    """ "Who is the author" for "who the author is", as it stands behind "Can you tell me"."""
-    if match := _TAKES_PLACE.fullmatch(question):
-        return f"where does {match['what']} take place"
-    if match := _INDIRECT.fullmatch(question):
-        return f"{match['asks']} {match['verb']} {match['what']}{match['rest']}"
-    return question
+    """ "Where does it take place" for "where it takes place", as it stands behind "Can you tell me"."""
+    match = _TAKES_PLACE.fullmatch(question)
+    return question if match is None else f"where does {match['what']} take place"

@@ -65,14 +65,17 @@ _READ_LAST = re.compile(
     re.IGNORECASE,
 )
 _NOT_OF_READER = r"(?! (?:(?:that|which) )?I\b)"
+LAST_BUT_ONE = r"(?:(?:second|next)[ -]to[ -]last|second[ -]last|last[ -]but[ -]one|penultimate)"
 _CHAPTER = (
-    rf"(?:in|during|of)\s+(?:(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b{_NOT_OF_READER}"
+    rf"(?:in|during|of)\s+(?:the\s+(?:{LAST_BUT_ONE}\s+chapter|last\s+chapter\s+but\s+one)\b"
+    rf"|(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b{_NOT_OF_READER}"
     rf"|{_BEFORE}(?:the\s+)?(?:(?:chapter|canto|act)\s+{_READER}(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b)"
     rf"{_OF_PART})"
 )
 _OPENING = re.compile(rf"\s*{_CHAPTER}[\s,:]*", re.IGNORECASE)
 _CLOSING = re.compile(rf"[\s,]+{_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
-_LAST = re.compile(rf"\b(?:last|final|closing) chapter\b{_NOT_OF_READER}", re.IGNORECASE)
+_LAST = re.compile(rf"\b(?<!\bto[ -])(?:last|final|closing) chapter\b{_NOT_OF_READER}", re.IGNORECASE)
+_BUT_ONE = re.compile(rf"\b(?:{LAST_BUT_ONE} chapter|last chapter but one)\b", re.IGNORECASE)
 _ENDS = re.compile(rf"\bhow (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish|conclude)\b", re.IGNORECASE)
 _END = 0.1  # of a book's characters
 _SMALL = 0.2  # of a passage's
@@ -192,8 +195,9 @@ def numbered_chapters(
 
 
 def last_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
-    """The bounds of the last of a book's chapters, read or not, where a question asks for it."""
-    return (chapters[-1].start, chapters[-1].end) if chapters and _LAST.search(question) else None
+    """The bounds of the last of a book's chapters, or the one before it, read or not, where that is asked."""
+    back = 2 if _BUT_ONE.search(question) else 1 if _LAST.search(question) else 0
+    return (chapters[-back].start, chapters[-back].end) if 0 < back <= len(chapters) else None
 
 
 def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:

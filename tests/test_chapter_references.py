@@ -100,6 +100,8 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("In the second chapter who lit the lamp?", 1),
         ("Hello! Can you tell me who lit the lamp in Chapter III?", 2),
         ("Who lit the lamp in the last chapter?", 2),
+        ("Who lit the lamp in the second to last chapter?", 1),
+        ("In the last chapter but one, who lit the lamp?", 1),
         ("Who lit the lamp in the chapter The Fair?", 1),
         ('In the chapter "The Flood", who lit the lamp?', 2),
         ("What happens in chapter 2?", 1),
@@ -130,6 +132,12 @@ def test_the_same_question_has_the_answer_of_each_chapter(qa: BookQA) -> None:
 def test_what_is_read_in_the_chapter_does_not_name_it(qa: BookQA) -> None:
     assert answer(qa, "In chapter 2, who found the hat?").rewritten == "Who found the hat?"
     assert "yes or no" in (answer(qa, "In chapter 2, was the hat found?").note or "")
+
+
+def test_a_chapter_counted_from_the_end_is_not_the_last(qa: BookQA) -> None:
+    assert answer(qa, "In the penultimate chapter, who found the hat?").rewritten == "Who found the hat?"
+    [searched] = qa.search_many([Ask("kiln", "Who lit the lamp in the third to last chapter?", k=9)])
+    assert len({hit.passage.start // MARKED[0].end for hit in searched.found.hits}) > 1
 
 
 @pytest.mark.parametrize(
