@@ -64,6 +64,7 @@ AS_IT_STANDS = [
     ("Who saw him?", []),
     ("What about Corin?", [("What did Mara say to Odo?", "nothing")]),  # beside whom, nobody can tell
     ("What about Corin?", [("Who rang the bell?", "Mara")]),
+    ("What about Corin made Odo laugh?", [("Where is Mara?", "at sea")]),
     ("And Corin?", [("Who is Corin?", "a lodger")]),
     ("And afterwards?", [("Where is Corin?", "here")]),
     ("Where did he go?", [MARA, *[("What is it?", "a sail")] * 3]),  # four turns ago

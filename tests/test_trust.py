@@ -132,6 +132,8 @@ OPEN = [
     "And what did he actually come there for?",
 ]
 CLOSED = [
+    "What about Pim made Ruta laugh?",
+    "What about the oil was strange?",
     "How many eggs did they bring?",
     "Why did Ines hide her oil?",
     "Who lost his hat?",

@@ -12,6 +12,7 @@ from text.name_signs import HE, POSSESSIVE, SHE
 from text.plain_questions import plain_question
 from text.polar_questions import AUXILIARIES
 from text.question_kinds import (
+    ANOTHER,
     OPENERS,
     PREPOSITIONS,
     Kind,
@@ -46,7 +47,7 @@ _BARE = re.compile(r"(?:(?:and|but|so|then),? )*(why|how|when|where)", re.I)
 _CAPITAL = r"[^\W\d_a-z][\w'’-]*"
 # Behind "and" alone a word in lower case may be anything: "And afterwards?"
 _WHAT_ABOUT = re.compile(
-    r"(?:(?:[Aa]nd|[Bb]ut|[Ss]o|[Oo]k|[Oo]kay),? )*(?:[Ww]hat|[Hh]ow) about ((?:[\w'’.-]+ ){0,4}[\w'’-]+)"
+    rf"(?:(?:[Aa]nd|[Bb]ut|[Ss]o|[Oo]k|[Oo]kay),? )*(?:[Ww]hat|[Hh]ow) about ({ANOTHER})"
     rf"|[Aa]nd ((?:[^\W\d_a-z]\w*\. )?{_CAPITAL}(?: {_CAPITAL})*)"
 )
 _ADVERBS = frozenset({"why", "how", "when", "where"})

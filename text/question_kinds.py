@@ -202,11 +202,13 @@ TELLING_NOTHING = (
     | {"things", "something", "anything", "happen", "happened", "happens", "because", "instead", "like"}
 )
 _ASKING = frozenset({"who", "whom", "whose", "which", "what"})
+# Of whom or what the same may be asked. "What about Pim made Ruta laugh?" goes on.
+ANOTHER = r"(?:(?:the|an?|this|that|my|your|his|her|its|our|their) )?(?:[\w'’.-]+ )?[\w'’.-]+"
 _COUNTED = frozenset({"many", "much"})
 _BARE = re.compile(
     r"(?:and |but |so |then )*(?:why|how|how so|how come|why not|what|who|when|where|what else|who else|"
-    r"what then|what next|then|(?:what|how) about .+|what happen(?:s|ed) (?:next|then|after that)|go on|"
-    r"(?:tell me )?more|really)",
+    r"what then|what next|then|what happen(?:s|ed) (?:next|then|after that)|go on|(?:tell me )?more|really|"
+    rf"(?:what|how) about {ANOTHER})",
     re.I,
 )
 
