@@ -189,6 +189,8 @@ def test_any_text_has_a_kind_and_names(text: str) -> None:
         ("Describe Ines.", ["Ines"]),
         ("Compare Abel with Tobias.", ["Abel", "Tobias"]),
         ("WHO KEPT THE LAMP?", []),
+        ("What Did Ines Find in the Tower?", []),
+        ("What Was in the tower of Ines?", ["Was", "Ines"]),
         ("who is ruta", []),
     ],
 )

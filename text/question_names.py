@@ -32,6 +32,7 @@ _DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their|this|that)
 _OWNER = re.compile(
     r"(?<![\w'’-])(?<!\bthe )(?<!\bThe )(?P<name>[^\W\d_]{2,}[^\W\d_s])s(?= (?P<behind>[^\W\d_]+))"
 )
+_LONGEST_SMALL = 3  # letters of the words that have no capital in a heading
 _SHARE_INSIDE = 0.1  # of a word's places with a capital that are inside sentences, from which it is a name
 _TIMES_LOWER = 3  # as often a name has to have a capital as none, to be one that is asked without
 _FEWEST_INSIDE, _OF_LOWER = 3, 0.1  # the same before "'s": Will's and Rose's are more likely names
@@ -40,9 +41,10 @@ _FEWEST_INSIDE, _OF_LOWER = 3, 0.1  # the same before "'s": Will's and Rose's ar
 def names_in(question: str) -> list[str]:
     """The words of the question with a capital that are no beginning of it, each once, in order.
 
-    None in a question of capitals alone. Titles and initials are left out, and so are possessives.
+    None in a question of capitals alone, or where every word has one: "What Did She Find?" Titles and
+    initials are left out, and so are possessives.
     """
-    if not any(character.islower() for character in question):
+    if not any(character.islower() for character in question) or _has_only_capitals(question):
         return []
     found = []
     for number, token in enumerate(tokens(question)):
@@ -52,6 +54,13 @@ def names_in(question: str) -> list[str]:
         if named and (number > 0 or _first_is_name(question, token.key, token.end)):
             found.append(word)
     return list(dict.fromkeys(found))
+
+
+def _has_only_capitals(question: str) -> bool:
+    """Whether the words of a question begin with capitals as those of a heading do."""
+    said = _WORD.findall(question)
+    small = any(word.lower() in AUXILIARIES and word[0].isupper() for word in said[1:])
+    return small and not any(word.islower() and len(word) > _LONGEST_SMALL for word in said)
 
 
 def _first_is_name(question: str, key: str, end: int) -> bool:
