@@ -19,7 +19,7 @@ CHAPTER_OPENING, CHAPTER_CLOSING = "first sentence of a chapter", "last sentence
 CHAPTER_LENGTH = "length of a chapter"
 LONGEST_CHAPTER, SHORTEST_CHAPTER = "longest chapter", "shortest chapter"
 
-# Of what happens in a book people say the story, too; of its author they say that of a story told in it.
+# Of what happens in a book people say the story, too; whoever wrote the story may be somebody in it.
 _THIS = r"(?:(?:this|the|that) (?:book|novel|novella)|this(?: (?:story|tale|play|text|one))?)"
 _STORY = rf"(?:{_THIS}|{THE_BOOK}|(?:the|that) (?:plot|action))"
 _SET = rf"(?:(?:most of |the majority of )?{_STORY}|it)"
@@ -52,16 +52,16 @@ _WHAT_PLACE = r"(?:what|which) (?:place|location|city|town)"
 
 _ASKED = {
     AUTHOR: (
-        rf"who{_IS} the (?:author|writer) of {_THIS}",
+        rf"who{_IS} the (?:author|writer) of {_STORY}",
         rf"who{_IS} the author",
         rf"who (?:wrote|authored) {_THIS}",
         rf"by whom (?:is|was) {_THIS}(?: written)?",
         rf"who{_IS} {_THIS} (?:written )?by",
-        rf"what{_IS} the (?:author['’]?s name|name of the (?:author|writer))(?: of {_THIS})?",
+        rf"what{_IS} the (?:author['’]?s name|name of the (?:author|writer))(?: of {_STORY})?",
         r"(?:the )?author",
     ),
     TITLE: (
-        rf"what{_IS} the (?:title|name) of {_THIS}",
+        rf"what{_IS} the (?:title of {_STORY}|name of {_THIS})",
         rf"what{_IS} {_THIS} called",
         rf"what{_IS} the title",
         r"(?:which|what) (?:book|novel|story|play) is this",

@@ -74,6 +74,8 @@ def answer(qa: BookQA, book: str, question: str, **more: object) -> CitedAnswer:
         ("Who's the author of this novel?", "Maren Adair"),
         ("By whom was this book written?", "Maren Adair"),
         ("Hi! Can you tell me who wrote The Glass Ferry?", "Maren Adair"),
+        ("Who is the author of the story?", "Maren Adair"),
+        ("Tell me the title of the story", "The Glass Ferry"),
         ("What is the author's name?", "Maren Adair"),
         ("What is the title of this book?", "The Glass Ferry"),
         ("what's the title", "The Glass Ferry"),
