@@ -57,7 +57,7 @@ from answering.related import related
 from answering.related_questions import related_asked, relatives_asked
 from answering.relatives import relatives
 from answering.said import Said
-from answering.which_chapter import chapters_of, looked_for
+from answering.which_chapter import asks_page, chapters_of, looked_for
 from answering.who_is import described, description_asked
 from readers import spec_of
 from text.cloze import find_blank
@@ -97,7 +97,7 @@ def said_of_itself(found: Found) -> Said | None:
         return None
     said = None if book is None else _said(ask.question, OfItself(book.index, book.end))
     if said is None and (what := looked_for(ask.question)) is not None:
-        said = chapters_of(what, found.hits)
+        said = chapters_of(what, found.hits, by_page=asks_page(ask.question))
     if said is None or (spec_of(ask.reader).language_model and (said.guessed or not said.candidates)):
         return None
     return replace(said, candidates=said.candidates[: ask.n_best])

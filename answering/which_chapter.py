@@ -1,4 +1,4 @@
-"""In which chapter something happens: that of the passages which are found for it."""
+"""In which chapter, or on which page, something happens: that of the passages which are found for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from answering.chapter_references import NO_PAGES
 from answering.citing import Candidate, Evidence, cite, whereabouts
 from answering.said import Said
 from readers.attribution import nearest_sentence
@@ -28,6 +29,7 @@ _SHOWN = re.compile(
 _WHERE = re.compile(
     rf"(?:(?:(?:in|from|during|at) )?(?:which|what) (?:chapter|canto)s?(?: (?:of|in) {THE_BOOK})?"
     rf"|in (?:which|what) (?:part|section|act|scene)s?(?: of {THE_BOOK})?"
+    rf"|(?P<page>on (?:which|what) pages?)(?: (?:of|in) {THE_BOOK})?"
     rf"|at (?:which|what) point (?:of|in) {THE_BOOK}"
     rf"|(?P<place>where(?:abouts)? in {THE_BOOK})) (?P<rest>.+)",
     re.I,
@@ -59,28 +61,36 @@ def looked_for(question: str) -> str | None:
     rest = match["rest"]
     if _OF_CHAPTERS.match(rest):
         return None
-    telling = None if match["place"] else _TELLS.fullmatch(rest)
+    telling = None if match["place"] or match["page"] else _TELLS.fullmatch(rest)
     first = words(rest)[:1]
     if telling is None and not (first and first[0] in AUXILIARIES):
         return None
     return _if_telling(rest if telling is None else telling["what"])
 
 
+def asks_page(question: str) -> bool:
+    """Whether it is a page that ``looked_for`` is asked by."""
+    match = _WHERE.fullmatch(bare_question(question))
+    return match is not None and match["page"] is not None
+
+
 def _if_telling(what: str) -> str | None:
     return what if any(word not in TELLING_NOTHING for word in words(what)) else None
 
 
-def chapters_of(what: str, hits: Sequence[BookHit]) -> Said:
+def chapters_of(what: str, hits: Sequence[BookHit], *, by_page: bool = False) -> Said:
     """The chapters of what was found for ``what``, the likeliest first, each with its best sentence.
 
     A chapter is the likelier, the more of the first ``MOST_HITS`` passages are of it, each by 1 / its rank.
-    Of a book without chapters there is how far into it each passage is.
+    Of a book without chapters there is how far into it each passage is. ``by_page`` tells the pages of the
+    best sentences in place of chapters, of books that have page numbers.
     """
     places: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
     weights: dict[tuple[str, str], float] = defaultdict(float)
     for rank, hit in enumerate(hits[:MOST_HITS], 1):
         place = _best_sentence(what, hit)
-        where = place.book_id, whereabouts(place)
+        is_paged = by_page and place.page is not None
+        where = place.book_id, f"page {place.page}" if is_paged else whereabouts(place)
         places[where].append(place)
         weights[where] += 1 / rank
     total = sum(weights.values())
@@ -89,6 +99,7 @@ def chapters_of(what: str, hits: Sequence[BookHit]) -> Said:
             where[1],
             min(_AT_MOST, weights[where] / total),
             places[where][0],
+            NO_PAGES if by_page and places[where][0].page is None else None,
             also=_in_order(places[where][1:]),
         )
         for where in sorted(weights, key=lambda one: -weights[one])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_mentions import MARKED, TEXT
+from test_mentions import MARKED, PAGES, TEXT
 
 from answering.book_qa import Ask, BookQA
+from answering.chapter_references import NO_PAGES
 from answering.citing import CitedAnswer
 from answering.which_chapter import looked_for
 from indexing.book import Book
@@ -20,6 +21,9 @@ FIRST, SECOND, THIRD = (one.title for one in MARKED)
 def qa(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
     store = IndexStore(tmp_path_factory.mktemp("store"))
     build_book(Book("kiln", "The Kiln", TEXT, "test", tuple(MARKED)), BuildSettings(words=15), store)
+    build_book(
+        Book("paged", "The Kiln", TEXT, "test", tuple(MARKED), pages=PAGES), BuildSettings(words=15), store
+    )
     build_book(Book("plain", "The Kiln", TEXT, "test"), BuildSettings(words=15), store)
     build_book(
         Book("other", "The Mill", "The miller ground flour, and his cat slept on the sacks.", "test"),
@@ -43,6 +47,8 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("Where in the book does Brock lose his hat?", "does Brock lose his hat"),
         ("At what point in the story does the river rise?", "does the river rise"),
         ("in what part of the novel do they meet", "do they meet"),
+        ("On what page does Brock lose his hat?", "does Brock lose his hat"),
+        ("On which page of the book do they meet?", "do they meet"),
         ("Find the passage about the fire.", "the fire"),
         ("Show me the scene where Brock loses his hat", "Brock loses his hat"),
         ("Take me to the part of the book where the bell rings", "the bell rings"),
@@ -51,6 +57,7 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("Find Wenna.", None),
         ("Find the place.", None),
         ("Tell me where Brock loses his hat.", None),
+        ("On what page is it?", None),
         ("Which chapter is the longest?", None),
         ("Which chapter am I in?", None),
         ("What part does Wenna play?", None),
@@ -122,6 +129,17 @@ def test_a_book_without_chapters_tells_how_far_into_it(qa: BookQA) -> None:
     assert cited.evidence is not None
     assert cited.text == f"{cited.evidence.percent:g} % into the book"
     assert "hat" in cited.evidence.sentence
+
+
+def test_the_page_of_what_is_found_is_told_where_the_file_has_pages(qa: BookQA) -> None:
+    question = "On what page does Brock lose his hat?"
+    cited = answer(qa, question, "paged")
+    assert cited.evidence is not None
+    assert "lost his hat there" in cited.evidence.sentence
+    assert (cited.text, cited.note) == (f"page {cited.evidence.page}", None)
+    assert len({one.text for one in cited.candidates}) == len(cited.candidates)
+    without = answer(qa, question)
+    assert (without.text, without.note) == (SECOND, NO_PAGES)
 
 
 def test_of_several_books_the_one_that_has_it_is_told(qa: BookQA) -> None:
