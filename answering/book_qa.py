@@ -29,6 +29,7 @@ from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
 from answering.reading_on import read_on
+from answering.repeated import without_repeated
 from answering.said import Said
 from answering.scope import is_one_book
 from answering.spoilers import LEAKED, guard_of, guarded
@@ -193,6 +194,7 @@ class BookQA:
         to_read = [found[i] for i in asked]
         read = read_on(to_read, self.read(to_read, hears), self.read)
         for i, whole, of_one in zip(asked, *read, strict=True):
+            of_one = without_repeated(whole, of_one)
             found[i], answers[i] = whole, of_one
             guard = guards[i]
             if guard is not None:  # a span is read, whatever it names

@@ -36,6 +36,7 @@ _ASKED: dict[Asks, tuple[str, ...]] = {
     "how often": (
         rf"{_TIMES}{_IS} (?:{_WORD})?{_WHAT} {_NAMED}{_IN}?",
         rf"{_TIMES}{_IS} {_WORD}{_WHAT} used{_IN}?",
+        rf"{_TIMES}{_IS} {_NAME} named{_IN}?",
         rf"{_TIMES}{_DOES} {_WORD}{_WHAT} {_OCCUR}{_IN}?",
         rf"{_TIMES}{_DOES} (?P<who>.+?) {_OCCUR}{_IN}",
         rf"{_TIMES}{_DOES} (?:{_QUOTED_WORDS}|{_NAME}) {_OCCUR}",

@@ -349,7 +349,7 @@ def test_a_long_paragraph_without_a_full_stop_is_cited_in_part(tmp_path: Path) -
     text = "and then the goose " * 150 + "found the brass thimble " + "and then the goose " * 150
     store = IndexStore(tmp_path)
     build_book(Book("goose", "Goose", text, "goose.txt"), BuildSettings(), store)
-    ask = Ask("goose", "What about the brass thimble?", 1, "bm25", "overlap")
+    ask = Ask("goose", "Who found the brass thimble?", 1, "bm25", "overlap")
     evidence = BookQA(store).answer(ask).evidence
     assert evidence is not None
     assert evidence.sentence == text[evidence.sentence_start : evidence.sentence_end]

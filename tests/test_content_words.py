@@ -28,6 +28,9 @@ wife carried them after him. In the third winter the ice broke under their sledg
         ("Who carries the goose?", []),  # one word alone
         ("what broke the sledges in winter", []),
         ("Why did the ferryman's wife not cross the lake by train?", []),  # one of four
+        ("How did the ferryman's wife feel after the ice broke?", []),
+        ("How old is the narrator at the beginning of the story?", []),
+        ("What kind of sword does the narrator have?", []),
         ("Who is Dumbledore?", []),  # a name, which is looked for as such
         ("What did he say to her?", []),
         ("", []),

@@ -75,6 +75,7 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("How often does Wenna appear in the story?", r"\bWenna\b"),
         ("How many times does 'clay' occur?", r"\bclay\b"),
         ("How often does Jory Pask appear?", r"\bJory Pask\b"),
+        ("How often is Jory Pask named in the book?", r"\bJory Pask\b"),
         ("Count the occurrences of laughed", r"\blaughed\b"),
     ],
 )

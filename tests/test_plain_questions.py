@@ -112,6 +112,12 @@ def test_what_is_polite_or_names_the_book_is_left_out(question: str) -> None:
     ("question", "plain"),
     [
         *INDIRECT.items(),
+        ("what the captain was mending?", "What was the captain mending?"),
+        # What words may begin the subject of is no clause.
+        ("Can you tell me how many Danes were lost?", "How many Danes were lost?"),
+        ("Tell me what Danish king was lost", "What Danish king was lost"),
+        ("How much of the oil was lost?", "How much of the oil was lost?"),
+        ("How big an error is it?", "How big an error is it?"),
         # A clause of its own may be what the verb is of.
         ("Tell me who the king thought was dead", "Who the king thought was dead"),
         ("Tell me what happened when the bell was rung", "What happened when the bell was rung"),

@@ -5,30 +5,42 @@ from __future__ import annotations
 import re
 
 _BE = r"(?:is|was|are|were)"
-_AMOUNT = r"(?:many|much|old|long|far|often|tall|big|large|high|deep|few)"
-# What begins a subject tells where the words that ask end: "what colour | the eyes of Ines are".
-_DETERMINER = (
-    r"(?:the|an?|this|that|these|those|his|her|its|their|my|your|our|he|she|it|they|there|mr|mrs|miss|dr)"
-)
-_SUBJECT = rf"(?P<subject>(?:{_DETERMINER}\b|(?-i:[^\W\d_a-z])|\w+['’]s\b).*?)"
+_AMOUNT = r"(?:old|long|far|often|tall|big|large|high|deep)"
 _NOUN = (
-    r"(?:colou?r|kind|sort|type|age|year|day|month|time|name|number|size|shape|job|trade|rank|place|town|country"
-    r"|chapter|page)s?"
+    r"(?:colou?r|age|year|day|month|time|name|number|size|shape|job|trade|rank|place|town|country|chapter"
+    r"|page)s?"
 )
-_INDIRECT = re.compile(
-    rf"(?P<asks>who|what|where|when|why|how|how {_AMOUNT}|how (?:many|much) \w+|whose \w+"
-    rf"|(?:(?:in|on|at|of|from) )?(?:what|which) {_NOUN}(?: of \w+)?) {_SUBJECT} (?P<verb>{_BE})"
-    r"(?P<rest> .+)?",
-    re.I,
+_DETERMINER = r"(?:the|an?|this|that|these|those|his|her|its|their|my|your|our)"
+_ITS_OWN = r"(?:the|this|that|these|those|his|her|its|their|my|your|our|he|she|it|they|there)"
+_NAME = r"(?:(?-i:[^\W\d_a-z])|\w+['’]s\b|(?:mr|mrs|miss|dr)\b)"
+_HOW = rf"(?:who|where|when|why|how|how {_AMOUNT})"
+_WHAT = (
+    rf"(?:what|how (?:many|much)|how many \w+s|(?:(?:in|on|at|of|from) )?(?:what|which) {_NOUN}"
+    r"|(?:what|which) (?:kind|sort|type) of (?-i:[a-z]+)|whose \w+)"
 )
-_WORD = rf"(?!{_DETERMINER}\b)\w+"
-# Without a capital a name may be any word.
-_NAMELESS = re.compile(
-    rf"(?P<asks>who|where|when|why|how {_AMOUNT}) (?P<subject>{_WORD}(?: {_WORD})?) (?P<verb>{_BE})"
-    r"(?P<rest>)",
-    re.I,
+_OTHER = rf"(?!{_DETERMINER}\b)\w+"
+
+
+def _clauses(asks: str, subject: str, verb: str, rest: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<asks>{asks}) (?P<subject>{subject}) (?P<verb>{verb})(?P<rest>{rest})", re.IGNORECASE
+    )
+
+
+# What words may begin a subject tells where those end that ask. "How many Danes were lost?" has no such end.
+_PLAIN = (
+    _clauses(_HOW, rf"{_ITS_OWN}\b.*?", _BE, "(?: .+)?"),
+    _clauses(_WHAT, rf"{_ITS_OWN}\b.*?", _BE, rf"(?: (?!{_DETERMINER}\b).+)?"),
 )
-_HAS = re.compile(rf"(?P<asks>how (?:many|much) \w+) {_SUBJECT} (?P<verb>has|had)(?P<rest>)", re.I)
+# Behind "tell me" the subject may be a name, which in lower case may be any word.
+_TOLD = (
+    *_PLAIN,
+    _clauses(_HOW, rf"{_NAME}.*?", _BE, "(?: .+)?"),
+    _clauses(_WHAT, rf"{_NAME}.*?", _BE, ""),
+    _clauses(r"(?:in|on) (?:what|which) (?:chapter|page)s?", rf"{_NAME}.*?", _BE, "(?: .+)?"),
+    _clauses(rf"(?:who|where|when|why|how {_AMOUNT})", rf"{_OTHER}(?: {_OTHER})?", _BE, ""),
+    _clauses(r"how (?:many|much) \w+", rf"(?:{_ITS_OWN}\b|{_NAME}).*?", "has|had", ""),
+)
 # A clause within the subject or behind the verb may be what the verb is of: "who the man that was ill is".
 _CLAUSE = re.compile(
     rf"\b(?:{_BE}|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|who|whom|whose"
@@ -62,16 +74,18 @@ _PERSONS = re.compile(_OF_SOMEBODY, re.I)
 _PLURAL = re.compile(r"[^s]s\Z", re.I)
 
 
-def direct_question(clause: str) -> str:
-    """ "Who is Ines?" for "who Ines is", as a question has its words; what is no such clause as it stands."""
+def direct_question(clause: str, *, told: bool) -> str:
+    """ "Who is Ines?" for "who Ines is", as a question has its words; what is no such clause as it stands.
+
+    ``told`` where it stands behind "tell me" or such, and is no question by itself.
+    """
     bare = _bare(clause)
-    found = _INDIRECT.fullmatch(bare) or _HAS.fullmatch(bare) or _NAMELESS.fullmatch(bare)
+    found = next(filter(None, (one.fullmatch(bare) for one in (_TOLD if told else _PLAIN))), None)
     if found is None or len(found["subject"].split()) > _LONGEST_SUBJECT:
         return clause
-    rest = found["rest"] or ""
-    if _CLAUSE.search(found["subject"]) or _CLAUSE.search(rest):
+    if _CLAUSE.search(found["subject"]) or _CLAUSE.search(found["rest"]):
         return clause
-    return f"{found['asks']} {found['verb']} {found['subject']}{rest}?"
+    return f"{found['asks']} {found['verb']} {found['subject']}{found['rest']}?"
 
 
 def question_for(thing: str) -> str | None:

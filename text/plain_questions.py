@@ -91,7 +91,7 @@ def plain_question(question: str, title: str = "") -> str:
     plain = question[begins.end() :] if begins else question
     if _ASKED.match(plain.lstrip()):
         plain = _WITHOUT_APOSTROPHE.sub(r"\1'\2", _without_thanks(plain))
-        plain = direct_question(plain) if begins else plain
+        plain = direct_question(plain, told=begins is not None)
     else:
         requested = _REQUESTED.match(question)
         thing = question_for(_without_thanks(question[requested.end() :])) if requested else None
