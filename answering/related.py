@@ -22,6 +22,7 @@ _IS_OTHER = 1.0  # log he / she, from where on somebody is no brother, or no sis
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
 _BEFORE_NAME = re.compile(r",?\s+(?:was\s+|is\s+|named\s+|called\s+)?")
 _BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
+_OF_ORDERS = frozenset({"brother", "sister", "father", "mother"})  # of monks, nuns and old women, too
 _KIN = frozenset({"dad", "daddy", "papa", "mamma", "mama", "grannie", "granny", "auntie"})
 
 
@@ -98,6 +99,8 @@ class _Counting:
         return bool(_last_names(self._named[i]) & _last_names(self._named[self._whom]))
 
     def _count(self, word: Word) -> None:
+        if word.text in _OF_ORDERS and self._is_title(word):
+            return
         around = between(word.start - NEAR, word.end + BESIDE, self._mentions)
         owner, sure = self._owners.owner(word)
         if word.text in self._relation.words:
@@ -106,6 +109,11 @@ class _Counting:
             return
         if word.text in self._relation.inverse and self._owners.is_near(word):
             self._count_inverse(word, around, owner, sure)
+
+    def _is_title(self, word: Word) -> bool:
+        """Whether a name begins with the word: Brother Ivo."""
+        named = between(word.start, word.start + 1, self._mentions)
+        return self._story[word.start].isupper() and any(end > word.end for _, end, _ in named)
 
     def _count_named(self, word: Word, around: Sequence[Mention], weight: float) -> None:
         if not weight:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from counted_books import answer, counted, long_story, store_of
 
@@ -134,6 +136,15 @@ def test_who_is_clearly_called_he_is_nobodys_aunt(aunts: BookQA) -> None:
     wife = answer(aunts, "Who is Bram's wife?")
     assert counted(wife)
     assert "Edmund Pell" not in {one.text for one in wife.candidates}
+
+
+def test_a_monk_is_nobodys_brother_by_his_name(tmp_path: Path) -> None:
+    scenes = (
+        *SCENES,
+        "Brother Ivo rang the bell, and Orla heard him. Orla gave Brother Ivo bread. “Good day, Orla,” said "
+        "Brother Ivo. Orla said that Brother Ivo was old. ",
+    )
+    assert answer(BookQA(store_of(scenes, tmp_path)), "Who is Orla's brother?").text != "Brother Ivo"
 
 
 def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
