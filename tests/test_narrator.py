@@ -30,6 +30,7 @@ OUTSIDE = (
     "Voss. Corin said that he had been delayed. “I know you, Corin,” said Hedra. Corin sat down and Hedra "
     "watched him. "
 )
+DIARY = "I rose at dusk, and I shut the mill. I had sold my horse, and nobody asked me for it.\n\n"
 PLAY = "HEDRA. I know you, Corin.\n\nCORIN. I have sold my horse, and I am hungry.\n\n"
 
 
@@ -51,6 +52,8 @@ def told(text: str) -> tuple[bool, str | None] | None:
         (APOSTROPHES, (False, None)),
         (SINGLE, None),
         (PLAY, None),
+        (DIARY, (True, None)),
+        (PLAY + DIARY.replace("I ", "He "), None),
         ("", None),
     ],
 )
@@ -64,7 +67,7 @@ def test_who_tells_a_story_says_i_and_is_called_by_name(
     ("text", "said", "note"),
     [
         (CALLED, "Corin", "the story says I, and whoever tells it is addressed so"),
-        (NAMELESS, "", "the story says I, and nobody in it calls that person by a name"),
+        (NAMELESS, "", "the story says I, and does not tell clearly by what name that person is called"),
         (OUTSIDE, "", "the story is told in the third person, by nobody in it"),
     ],
 )
