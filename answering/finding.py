@@ -23,6 +23,7 @@ from readers.reading import Reading
 from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 
 _Told = tuple[Ask, Sequence[Passage]]
+TOO_LITTLE = "too little has been read to be searched: of the book no passage is read to its end"
 STEPS = ("search", "rerank", "read", "cite")
 
 
@@ -155,7 +156,9 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
         candidates=ask.candidates,
         encoded=tuple(hit.encoded for hit in read),
     )
-    missing = part.missing if part is not None and not hits else None
+    missing = None
+    if not hits and (part is not None or scope.is_limited):
+        missing = TOO_LITTLE if part is None else part.missing
     return Found(
         ask,
         scope.extent.version,
