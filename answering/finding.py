@@ -23,7 +23,7 @@ from readers.reading import Reading
 from retrieval.hits import BookHit, Hit, Readable, Retriever, Search
 
 _Told = tuple[Ask, Sequence[Passage]]
-TOO_LITTLE = "too little has been read to be searched: of the book no passage is read to its end"
+NOTHING_BEFORE = "there is nothing to read before that place, for no passage ends before it"
 STEPS = ("search", "rerank", "read", "cite")
 
 
@@ -158,7 +158,7 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
     )
     missing = None
     if not hits and (part is not None or scope.is_limited):
-        missing = TOO_LITTLE if part is None else part.missing
+        missing = NOTHING_BEFORE if part is None else part.missing
     return Found(
         ask,
         scope.extent.version,

@@ -13,6 +13,7 @@ import shelf
 from chat_server import chatting, refuses
 from server import new_key, places, serving, wait_until_ready
 
+from answering.finding import NOTHING_BEFORE
 from indexing.store import IndexStore
 from service.settings import Settings
 
@@ -130,7 +131,7 @@ def test_that_the_book_may_not_say_is_said_in_words(shelf_store: IndexStore) -> 
 
 def test_where_nothing_was_read_that_is_said_and_nothing_cited(client: Any) -> None:
     message = ask(client, extra_body={"before": 0}).choices[0].message
-    assert message.content == "The book may not say: there was nothing to read."
+    assert message.content == f"The book may not say: {NOTHING_BEFORE}."
     assert message.annotations == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from answering.book_qa import Ask, BookQA
 from answering.citing import Candidate
-from answering.finding import TOO_LITTLE
+from answering.finding import NOTHING_BEFORE
 from answering.trust import Thresholds, doubted, refusal
 from indexing.store import IndexStore
 from text.question_kinds import Kind, needs_conversation, question_kind
@@ -332,7 +332,7 @@ def test_what_stands_after_the_place_that_has_been_read_is_not_given_away(shelf_
 
 def test_where_too_little_has_been_read_to_be_searched_that_is_said(shelf_store: IndexStore) -> None:
     cited = BookQA(shelf_store).answer(ask(shelf_store, "Who kept the lighthouse at Quill Point?", before=9))
-    assert (cited.text, cited.verdict, cited.note) == ("", "none", TOO_LITTLE)
+    assert (cited.text, cited.verdict, cited.note) == ("", "none", NOTHING_BEFORE)
 
 
 def test_one_list_may_hold_questions_of_every_kind(shelf_store: IndexStore) -> None:
