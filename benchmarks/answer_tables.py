@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import answer_targets
+from benchmarks.kept_answers import Found, Kept, Where
 from benchmarks.report import replace_between, table
 from encoders.sizes import LARGE, STORY
-
-Found = Mapping[str, Mapping[str, Any]]  # what was measured, by size and name
 
 DOCUMENT = "results.md"
 _TITLES = {
@@ -34,9 +34,9 @@ _ASKED = {"unchanged": "unchanged", "other_book": "of another book", "renamed": 
 _SCORES = ["ROUGE-L", "BLEU-1", "BLEU-4", "METEOR", "F1", "exact"]
 
 
-def write(found: Found, where: Mapping[str, str], docs: Path) -> None:
+def write(kept: Kept, docs: Path) -> None:
     """Put every table between its marks in ``docs/results.md``; raises ValueError where one has no marks."""
-    for name, made in tables(found, where).items():
+    for name, made in tables(kept).items():
         replace_between(docs / DOCUMENT, *marks(name), made)
 
 
@@ -45,7 +45,7 @@ def marks(name: str) -> tuple[str, str]:
     return f"<!-- {name}: make answers -->", f"<!-- end of {name} -->"
 
 
-def tables(found: Found, where: Mapping[str, str]) -> dict[str, str]:
+def tables(kept: Kept) -> dict[str, str]:
     """Each table in Markdown, by the name of its marks."""
     made: dict[str, Callable[[Found], list[list[str]]]] = {
         "targets": lambda found: answer_targets.rows(found, _share),
@@ -59,11 +59,24 @@ def tables(found: Found, where: Mapping[str, str]) -> dict[str, str]:
         "natural": _natural,
         "unanswerable": _unanswerable,
     }
-    measured = (
-        f"Measured at commit `{where['commit']}`, {where['date']}, on {where['machine']}, "
-        f"models in {where['runtime']}."
+    return {"measured": _measured(kept)} | {name: table(rows(kept.said)) for name, rows in made.items()}
+
+
+def _measured(kept: Kept) -> str:
+    """When, of which commit and on what: the earliest of all, and then what was measured again since."""
+    at: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for size, of_size in kept.where.items():
+        for name, where in of_size.items():
+            at[where["date"], where["commit"], _circumstances(where)].append(f"`{name}` ({size})")
+    first, *others = sorted(at)
+    again = (f"{said}: {', '.join(at[date, commit, said])}" for date, commit, said in others)
+    return "\n".join([f"Measured {first[-1]}.", *(f"Measured again {one}." for one in again)])
+
+
+def _circumstances(where: Where) -> str:
+    return (
+        f"at commit `{where['commit']}`, {where['date']}, on {where['machine']}, models in {where['runtime']}"
     )
-    return {"measured": measured} | {name: table(rows(found)) for name, rows in made.items()}
 
 
 def _by_size(found: Found, names: Sequence[str]) -> Iterator[tuple[str, str, Any]]:

@@ -1,11 +1,11 @@
 """Measures the answers of the shipped models, small and large: every table of docs/results.md.
 
-    python -m benchmarks.answers --data DIR [--out FOLDER] [--sizes small]
+    python -m benchmarks.answers --data DIR [--out FOLDER] [--sizes small] [--only one-book stories]
 
 DIR holds ``fairytaleqa``, ``narrativeqa``, ``squad`` and ``mctest``, each in its publisher's layout. Two
 cores with AMX take some hour and a half, most of it for the large models. What ``storyqa evaluate``
-says is kept in a folder named after the commit, so that a run that was stopped goes on; where both sizes are
-there, the tables are written into the document.
+says is left in a folder named after the commit, so that a run that was stopped goes on, and what the tables
+need of it in docs/answers.json, of which they are written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import answer_tables
+from benchmarks import answer_tables, kept_answers
 from benchmarks.machine import commit, machine
 from encoders.sizes import LARGE, STORY
 
@@ -73,9 +73,13 @@ MEASUREMENTS = (
     ),
 )
 
+NAMES = tuple(dict.fromkeys(one.name for one in MEASUREMENTS))
 
-def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What each measurement says, by size and name; those that stand in ``out`` are not made again.
+
+def measure(
+    data: Path, out: Path, sizes: Sequence[str] = SIZES, names: Container[str] = NAMES
+) -> dict[str, dict[str, Any]]:
+    """What each measurement of these says, by size and name; those that stand in ``out`` are not made again.
 
     Raises RuntimeError with the command's last words where one fails.
     """
@@ -83,7 +87,7 @@ def measure(data: Path, out: Path, sizes: Sequence[str]) -> dict[str, dict[str, 
     found: dict[str, dict[str, Any]] = {size: {} for size in sizes}
     for size in sizes:
         for one in MEASUREMENTS:
-            if size not in one.sizes:
+            if size not in one.sizes or one.name not in names:
                 continue
             path = out / f"{size}-{one.name}.json"
             if not path.exists():
@@ -123,15 +127,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
     parser.add_argument("--out", type=Path, help="the folder for what is measured [runs/answers/COMMIT]")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES, help="of which models")
+    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="which measurements")
     given = parser.parse_args()
     out = given.out or ROOT / "runs" / "answers" / commit()
     out.mkdir(parents=True, exist_ok=True)
     where = out / "machine.json"
     if not where.exists():
         where.write_text(json.dumps(_where(), indent=1) + "\n", encoding="utf-8")
-    found = measure(given.data.absolute(), out, given.sizes)
-    if set(given.sizes) == set(SIZES):
-        answer_tables.write(found, json.loads(where.read_text(encoding="utf-8")), ROOT / "docs")
+    found = measure(given.data.absolute(), out, given.sizes, given.only)
+    docs = ROOT / "docs"
+    answer_tables.write(kept_answers.keep(found, json.loads(where.read_text(encoding="utf-8")), docs), docs)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import folktales
 import pytest
 
-from benchmarks import answer_targets
+from benchmarks import answer_targets, kept_answers
 from benchmarks.answer_tables import DOCUMENT, SEARCHES, marks, searched, tables, write
 from benchmarks.answers import MEASUREMENTS, SIZES, Measurement, measure
 from evaluation.benchmarks import squad
@@ -97,7 +97,7 @@ def noticed() -> dict[str, object]:
     }
 
 
-SAID = {
+SAID: dict[str, Any] = {
     "sections": rated(kinds=("explicit", "implicit")),
     "domains": rated(kinds=("news", "letters")),
     **{name: rated(found=0.5) for name in ("one-book", "one-book by large")},
@@ -121,8 +121,7 @@ def put(folder: Path) -> None:
 
 def test_what_was_measured_is_not_measured_again_and_each_table_has_a_row_of_it(tmp_path: Path) -> None:
     put(tmp_path)
-    found = measure(tmp_path / "nowhere", tmp_path, SIZES)
-    made = tables(found, WHERE)
+    made = tables(kept_answers.keep(measure(tmp_path / "nowhere", tmp_path), WHERE, tmp_path))
     assert made.pop("measured").startswith("Measured at commit `0123abc`, 2026-11-28, on 2 cores")
     assert "| FairytaleQA val, sections | large | 1,200 | .250 [.000, .500] | .250 |" in made["reading"]
     assert "| NarrativeQA valid half B, full stories | small |" in made["books"]
@@ -169,23 +168,56 @@ def test_why_a_target_is_missed_is_told_where_there_is_such_a_heading() -> None:
     assert {anchor for [anchor] in named} <= anchors
 
 
-def test_the_document_has_the_place_of_every_table_and_no_other(tmp_path: Path) -> None:
+def test_one_measurement_may_be_made_again_and_the_others_stay_as_they_were(tmp_path: Path) -> None:
     put(tmp_path)
-    made = tables(measure(tmp_path, tmp_path, SIZES), WHERE)
+    (tmp_path / DOCUMENT).write_text((DOCS / DOCUMENT).read_text("utf-8"), encoding="utf-8")
+    before = kept_answers.keep(measure(tmp_path, tmp_path), WHERE, tmp_path)
+    said = {
+        **rated(),
+        "rouge_l": 0.75,
+        "confidence": {**SAID["sections"]["confidence"], "curve": [[0.5, 1.0]]},
+    }
+    (tmp_path / "large-stories.json").write_text(json.dumps(said), encoding="utf-8")
+    again = measure(tmp_path, tmp_path, ["large"], ["stories"])
+    assert [[*of_size] for of_size in again.values()] == [["stories"]]
+    kept = kept_answers.keep(again, {**WHERE, "commit": "4567def", "date": "2026-12-01"}, tmp_path)
+    assert kept == kept_answers.read(tmp_path)
+    assert "curve" not in kept.said["large"]["stories"]["confidence"]
+    assert kept.said["small"] == before.said["small"]
+    measured, *others = tables(kept)["measured"].splitlines()
+    assert measured == tables(before)["measured"]
+    [other] = others
+    assert other.startswith("Measured again at commit `4567def`, 2026-12-01, on 2 cores")
+    assert other.endswith(": `stories` (large).")
+    old, new = tables(before)["books"].splitlines(), tables(kept)["books"].splitlines()
+    [row] = {*new} - {*old}
+    assert row.startswith("| NarrativeQA valid half B, full stories | large | 1,200 | .750 [")
+
+
+def test_the_document_has_each_table_as_what_is_kept_makes_it_and_no_other() -> None:
     text = (DOCS / DOCUMENT).read_text("utf-8")
+    made = tables(kept_answers.read(DOCS))
     assert sorted(MARK.findall(text)) == sorted(made)
-    copy = tmp_path / DOCUMENT
-    copy.write_text(text, encoding="utf-8")
-    write(measure(tmp_path, tmp_path, SIZES), WHERE, tmp_path)
-    written = copy.read_text("utf-8")
     for name, table in made.items():
+        begin, end = marks(name)
+        assert text.partition(begin)[2].partition(end)[0].strip() == table
+
+
+def test_what_is_kept_is_written_between_the_marks_of_the_document(tmp_path: Path) -> None:
+    put(tmp_path)
+    kept = kept_answers.keep(measure(tmp_path, tmp_path), WHERE, tmp_path)
+    copy = tmp_path / DOCUMENT
+    copy.write_text((DOCS / DOCUMENT).read_text("utf-8"), encoding="utf-8")
+    write(kept, tmp_path)
+    written = copy.read_text("utf-8")
+    for name, table in tables(kept).items():
         begin, end = marks(name)
         assert written.partition(begin)[2].partition(end)[0].strip() == table
 
 
 def test_a_command_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"evaluate fairytaleqa .* failed:(?s:.)*nowhere"):
-        measure(tmp_path / "nowhere", tmp_path, SIZES)
+        measure(tmp_path / "nowhere", tmp_path)
     [begun] = tmp_path.iterdir()  # what it is to go on with, and no figures
     assert begun.name == f"{SIZES[0]}-{MEASUREMENTS[0].name}"
     assert not list(begun.iterdir())

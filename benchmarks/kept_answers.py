@@ -1,0 +1,71 @@
+"""What the tables of docs/results.md are made of, each measurement with when and on what it was made.
+
+It is kept in docs/answers.json, so that one can be measured again by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Found = Mapping[str, Mapping[str, Any]]  # what was measured, by size and name
+Where = Mapping[str, str]  # when, of which commit and on what
+
+FILE = "answers.json"
+_DIGITS = 6  # the tables have three
+_NOT_NUMBERS = ("reader",)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``said`` by ``storyqa evaluate``, shortened, and ``where`` each was measured, by size and name."""
+
+    said: Found
+    where: Mapping[str, Mapping[str, Where]]
+
+
+def read(docs: Path) -> Kept:
+    """What ``docs`` keeps; nothing where there is no such file yet."""
+    path = docs / FILE
+    sizes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return Kept(
+        {size: {name: one["said"] for name, one in of_size.items()} for size, of_size in sizes.items()},
+        {size: {name: one["where"] for name, one in of_size.items()} for size, of_size in sizes.items()},
+    )
+
+
+def keep(found: Found, where: Where, docs: Path) -> Kept:
+    """Put what was found in place of what ``docs`` keeps of it; returns all that is kept then."""
+    before = read(docs)
+    sizes = {
+        size: {name: {"where": before.where[size][name], "said": said} for name, said in of_size.items()}
+        for size, of_size in before.said.items()
+    }
+    for size, of_size in found.items():
+        sizes.setdefault(size, {}).update(
+            {name: {"where": where, "said": _shortened(said)} for name, said in of_size.items()}
+        )
+    (docs / FILE).write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
+    return read(docs)
+
+
+def _shortened(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Its numbers and intervals by name; neither curves nor what was asked and answered."""
+    short: dict[str, Any] = {}
+    for name, value in said.items():
+        if isinstance(value, Mapping):
+            short[name] = _shortened(value)
+        elif isinstance(value, float):
+            short[name] = round(value, _DIGITS)
+        elif value is None or isinstance(value, int) or name in _NOT_NUMBERS:
+            short[name] = value
+        elif (
+            isinstance(value, list | tuple)
+            and len(value) == 2
+            and all(isinstance(one, float) for one in value)
+        ):
+            short[name] = [round(one, _DIGITS) for one in value]
+    return short
