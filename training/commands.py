@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -74,17 +75,14 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     ) -> None:
         from training.invocation import Invocation
 
-        try:
-            out.mkdir(parents=True, exist_ok=True)  # now: to read the data may take minutes
-        except OSError as error:
-            raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
         run = Invocation(data, out, _command_line(), resume, context.obj().cache)
         own = {option.name: values[option.name] for option in own_options}
-        if settings_class is None:
-            outcome = train(run, **own)
-        else:
-            settings = settings_class(**{option.name: values[option.name] for option in settings_options})
-            outcome = train(run, settings, **own)
+        with _folder(out):
+            if settings_class is None:
+                outcome = train(run, **own)
+            else:
+                settings = settings_class(**{option.name: values[option.name] for option in settings_options})
+                outcome = train(run, settings, **own)
         _report(outcome, as_json)
 
     data_option = _data_option(spec)
@@ -97,6 +95,25 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     made.command(help=_help(spec))(command)
     return made
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """The folder ``out``, made before the data are read, which may take minutes; gone if nothing comes of it.
+
+    Raises StoryQAError where there can be no such folder.
+    """
+    try:
+        is_new = not out.exists()
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
+    try:
+        yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it holds what was made
+                out.rmdir()
 
 
 def _data_option(spec: ObjectiveSpec) -> object:
