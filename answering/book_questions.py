@@ -7,8 +7,8 @@ import re
 from answering.chapter_references import LAST_BUT_ONE, PART
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE
 from indexing.chapters.numerals import NUMERAL
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
-from text.question_kinds import bare_question
 
 MAIN_CHARACTER, NARRATOR, POINT_OF_VIEW = "main character", "narrator", "point of view"
 CHAPTERS, CHAPTER_TITLES, CHAPTER_TITLE = "chapters", "chapter titles", "chapter title"

@@ -12,8 +12,8 @@ from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.owners import Owners, Word
 from answering.said import Said
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
-from text.question_kinds import bare_question
 
 _OF_EYES = "black grey gray blue green brown hazel dark violet amber golden tawny"  # red ones have wept
 _OF_HAIR = """black brown red golden gold yellow auburn chestnut fair dark blond blonde flaxen grey gray white

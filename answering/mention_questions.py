@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from answering.chapter_references import of_whole_book
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
-from text.question_kinds import bare_question
 
 Asks = Literal["how often", "where", "how many", "whether"]
 By = Literal["place", "chapter", "page"]

@@ -13,9 +13,9 @@ from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
 from answering.of_itself import OfItself
 from answering.said import Said
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
 from text.named_entities import Entity
-from text.question_kinds import bare_question
 
 _WORK = r"(?:profession|occupation|job|trade|career|line of work|calling)"
 _IN = rf"(?: (?:in|of) {THE_BOOK})?"

@@ -8,9 +8,9 @@ from typing import Literal
 
 from answering.fact_questions import TRADES
 from answering.mention_questions import is_name
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
 from text.coreference import Pronoun
-from text.question_kinds import bare_question
 
 
 @dataclass(frozen=True, slots=True)

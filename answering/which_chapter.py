@@ -11,9 +11,10 @@ from answering.citing import Candidate, Evidence, cite, whereabouts
 from answering.said import Said
 from readers.attribution import nearest_sentence
 from retrieval.hits import BookHit
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
 from text.polar_questions import AUXILIARIES
-from text.question_kinds import TELLING_NOTHING, bare_question
+from text.question_kinds import TELLING_NOTHING
 from text.words import words
 
 MOST_HITS = 10  # passages found, whose chapters are counted

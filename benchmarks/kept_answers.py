@@ -29,27 +29,31 @@ class Kept:
 
 def read(docs: Path) -> Kept:
     """What ``docs`` keeps; nothing where there is no such file yet."""
-    path = docs / FILE
-    sizes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return Kept(
-        {size: {name: one["said"] for name, one in of_size.items()} for size, of_size in sizes.items()},
-        {size: {name: one["where"] for name, one in of_size.items()} for size, of_size in sizes.items()},
-    )
+    return _kept(_entries(docs))
 
 
 def keep(found: Found, where: Where, docs: Path) -> Kept:
     """Put what was found in place of what ``docs`` keeps of it; returns all that is kept then."""
-    before = read(docs)
-    sizes = {
-        size: {name: {"where": before.where[size][name], "said": said} for name, said in of_size.items()}
-        for size, of_size in before.said.items()
-    }
+    entries = _entries(docs)
     for size, of_size in found.items():
-        sizes.setdefault(size, {}).update(
-            {name: {"where": where, "said": _shortened(said)} for name, said in of_size.items()}
-        )
-    (docs / FILE).write_text(json.dumps(sizes, indent=1) + "\n", encoding="utf-8")
-    return read(docs)
+        new = {name: {"where": where, "said": _shortened(said)} for name, said in of_size.items()}
+        entries.setdefault(size, {}).update(new)
+    (docs / FILE).write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    return _kept(entries)
+
+
+def _entries(docs: Path) -> dict[str, dict[str, Any]]:
+    path = docs / FILE
+    entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return entries
+
+
+def _kept(entries: Mapping[str, Mapping[str, Any]]) -> Kept:
+    said, where = (
+        {size: {name: one[part] for name, one in of_size.items()} for size, of_size in entries.items()}
+        for part in ("said", "where")
+    )
+    return Kept(said, where)
 
 
 def _shortened(said: Mapping[str, Any]) -> dict[str, Any]:

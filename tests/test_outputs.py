@@ -16,6 +16,16 @@ from text.errors import StoryQAError
 
 PLAIN, BLANK = "What was the goose called?", "____ fell asleep on the moon."
 
+by_command = pytest.mark.parametrize(
+    "command",
+    [
+        ["natural", "--data", "nowhere"],
+        ["facts", "--data", "nowhere", "--stories", "nowhere"],
+        ["unanswerable", "--benchmark", "fairytaleqa", "--data", "nowhere"],
+    ],
+    ids=lambda command: str(command[0]),
+)
+
 
 @pytest.fixture(autouse=True)
 def _no_java(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,15 +43,7 @@ def squad(path: Path, *questions: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["natural", "--data", "nowhere"],
-        ["facts", "--data", "nowhere", "--stories", "nowhere"],
-        ["unanswerable", "--benchmark", "fairytaleqa", "--data", "nowhere"],
-    ],
-    ids=lambda command: str(command[0]),
-)
+@by_command
 def test_a_folder_where_a_file_is_wanted_is_refused_before_the_data_are_read(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,15 +53,7 @@ def test_a_folder_where_a_file_is_wanted_is_refused_before_the_data_are_read(
     )
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["natural", "--data", "nowhere"],
-        ["facts", "--data", "nowhere", "--stories", "nowhere"],
-        ["unanswerable", "--benchmark", "fairytaleqa", "--data", "nowhere"],
-    ],
-    ids=lambda command: str(command[0]),
-)
+@by_command
 def test_who_cannot_be_asked_is_told_before_the_data_are_read(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

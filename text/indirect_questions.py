@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from text.bare_questions import bare_question
+
 _BE = r"(?:is|was|are|were)"
 _AMOUNT = r"(?:old|long|far|often|tall|big|large|high|deep)"
 _NOUN = (
@@ -79,7 +81,7 @@ def direct_question(clause: str, *, told: bool) -> str:
 
     ``told`` where it stands behind "tell me" or such, and is no question by itself.
     """
-    bare = _bare(clause)
+    bare = bare_question(clause)
     found = next(filter(None, (one.fullmatch(bare) for one in (_TOLD if told else _PLAIN))), None)
     if found is None or len(found["subject"].split()) > _LONGEST_SUBJECT:
         return clause
@@ -90,14 +92,10 @@ def direct_question(clause: str, *, told: bool) -> str:
 
 def question_for(thing: str) -> str | None:
     """ "What is the name of the dog?" for "the name of the dog"; None for what is no such short fact."""
-    bare = _bare(thing)
+    bare = bare_question(thing)
     found = _ATTRIBUTE.fullmatch(bare)
     if found is None:
         return None
     noun = found["one"] or found["owned"]
     asks = "Who" if _PERSONS.fullmatch(noun) else "What"
     return f"{asks} {'are' if _PLURAL.search(noun) else 'is'} {bare}?"
-
-
-def _bare(text: str) -> str:
-    return " ".join(text.split()).rstrip("?!. ")

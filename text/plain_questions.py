@@ -29,11 +29,11 @@ _KNOWING = (
     r"(?:i\s+am|i['’]m|we\s+are|we['’]re)\s+trying\s+to\s+(?:find\s+out|work\s+out|remember|recall|understand)",
     r"(?:can|could|may|might)\s+(?:i|we)\s+(?:(?:please|just)\s+)?(?:ask|know)(?:\s+you)?",
 )
+_CAN_YOU = rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
 _FRAMES = (
     *_GREETINGS,
     *_KNOWING,
-    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
-    r"(?:tell|remind|show|explain|describe|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
+    rf"{_CAN_YOU}(?:tell|remind|show|explain|describe|say)(?:\s+(?:to\s+)?(?:me|us))?(?:\s+(?:please|again))?",
     r"(?:tell|remind)\s+(?:me|us)(?:\s+(?:please|again))?",
     r"(?:explain|describe|say)(?:\s+to\s+(?:me|us))?",
     r"let\s+(?:me|us)\s+know",
@@ -43,9 +43,7 @@ _FRAMES = (
 )
 # What is asked for behind these is a thing: "the name of the dog".
 _REQUESTS = (
-    rf"(?:can|could|would|will)\s+{SOMEBODY}\s+(?:(?:please|kindly|perhaps|maybe)\s+)?"
-    r"(?:(?:tell|give|show|remind)\s+(?:me|us)(?:\s+of)?|name|quote|state)(?:\s+(?:please|again))?",
-    r"(?:(?:tell|give|show|remind)\s+(?:me|us)(?:\s+of)?|name|quote|state)(?:\s+(?:please|again))?",
+    rf"(?:{_CAN_YOU})?(?:(?:tell|give|show|remind)\s+(?:me|us)(?:\s+of)?|name|quote|state)(?:\s+(?:please|again))?",
     r"(?:i|we)\s+(?:need|want)",
     r"(?:(?:i\s+am|i['’]m|we\s+are|we['’]re)\s+)?looking\s+for",
 )

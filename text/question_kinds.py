@@ -98,11 +98,6 @@ _COMMANDS = frozenset(
 OPENERS = frozenset({"and", "but", "so", "then", "also", "or", "well", "ok", "okay", "please", "hey", "hi"})
 
 
-def bare_question(question: str) -> str:
-    """The question on one line, without what ends it, as patterns of whole questions are written."""
-    return " ".join(question.split()).rstrip("?!. ")
-
-
 def question_kind(question: str) -> Kind:
     """The kind of a question, by its first word that tells one; what it is put politely with tells none."""
     question = plain_question(question)

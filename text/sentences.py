@@ -24,11 +24,14 @@ _ABBREVIATIONS = frozenset(
     )
 )
 _BEFORE_NUMBERS = frozenset(
-    re.findall(r"\S+", "no nos vol vols chap ch bk pt p pp fig figs sec art l ll c ca a.d")
+    re.findall(
+        r"\S+",
+        """no nos vol vols chap ch bk pt p pp fig figs sec art l ll c ca a.d
+        jan feb mar apr jun jul aug sept sep oct nov dec""",
+    )
 )
 _SHILLINGS = re.compile(r"\d+[ls]")  # before pence
 _BEFORE_NUMERALS = frozenset(("vol", "vols", "chap", "ch", "bk", "pt"))
-_BEFORE_DAYS = frozenset(re.findall(r"\S+", "jan feb mar apr jun jul aug sept sep oct nov dec"))
 _ROMAN = re.compile(r"[IVXLC]+\b")
 _CLOCK = ("a.m", "p.m", "a.d", "b.c")
 _LONGEST_SPEAKER = 40
@@ -93,7 +96,7 @@ def _ends_sentence(text: str, start: int, stop: tuple[int, int], end: int) -> bo
     numeral = _ROMAN.match(text, follows) if key in _BEFORE_NUMERALS else None
     if numeral and (numeral[0] != "I" or word[0].isupper()):  # "a good chap. I know him"
         return False
-    if key in _BEFORE_NUMBERS or key in _BEFORE_DAYS or _SHILLINGS.fullmatch(key):
+    if key in _BEFORE_NUMBERS or _SHILLINGS.fullmatch(key):
         return not after.isdigit()
     if "." in word and key not in _CLOCK and len(word) <= 6:
         return False  # U.S.A. and other initials set close

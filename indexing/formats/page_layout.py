@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from indexing.chapters.numerals import numeral
-from indexing.formats.markup import Mark, MarkedText, in_text
+from indexing.formats.markup import NOTE_SIGN, Mark, MarkedText, in_text
 
 _GAP = "\n\n"
 _WIDE_GAP = 1.4  # lines; as a gap between paragraphs
@@ -21,7 +21,7 @@ _SHORT = 0.75  # of the width; a line that ends before need not have ended there
 _LONGEST_HEADING = 200
 _ENDS = re.compile(r"[.!?:\u2026\u2014][\"'\u2019\u201d)\]]*$")
 _HYPHENATED = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:-[^\W\d_]++)++")
-_NOTE = re.compile(r"[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?\.?\s*[^\W\d_\s]")
+_NOTE = re.compile(rf"{NOTE_SIGN}\.?\s*[^\W\d_\s]")
 _LONGEST_WORD = 100
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-
-from service.commands.options import AsJson, Store
+from service.commands.options import AsJson, Store, same_store
 from terminal.output import console, marks_by_style, print_json
 from terminal.progress import ProgressBars
 
@@ -50,6 +48,6 @@ def demo(store: Store = None, as_json: AsJson = False) -> None:
     )
     for question, one in zip(questions, cited, strict=True):
         out.print(answer_panel(question, one, plain=not marks_by_style(out)))
-    where = "" if store is None else f" --store {shlex.quote(store)}"
+    where = same_store(store)
     hint = f'storyqa ask {BOOK_ID} "How far inside the bound stone did the wreck lie?"{where}'
     out.print(f"\nAsk your own: {hint}", markup=False, soft_wrap=True)

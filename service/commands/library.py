@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, BookId, Store
+from service.commands.options import AsJson, BookId, Store, same_store
 from terminal.output import console, counted, print_json, size
 from terminal.progress import ProgressBars
 
@@ -37,7 +36,7 @@ def books(
     elif read:
         _print_table(read)
     elif not damaged and not after:
-        where = "" if store is None else f" --store {shlex.quote(store)}"
+        where = same_store(store)
         said = f"No books in {settings.store} yet; add one: storyqa index PATH{where}"
         console().print(said, markup=False, soft_wrap=True)
     if damaged:

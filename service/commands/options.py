@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,3 +85,8 @@ Limits = Annotated[
         show_default=False,
     ),
 ]
+
+
+def same_store(store: str | None) -> str:
+    """What a command that the user is told of ends with, to be about the ``--store`` that was given."""
+    return "" if store is None else f" --store {shlex.quote(store)}"
