@@ -188,9 +188,8 @@ def test_failures_are_told_and_do_not_stop_the_others(settings: BuildSettings, s
 
 
 @pytest.mark.processes
-def test_processes_build_what_one_process_builds(
-    settings: BuildSettings, store: IndexStore, tmp_path: Path
-) -> None:
+def test_processes_build_what_one_process_builds(store: IndexStore, tmp_path: Path) -> None:
+    settings = BuildSettings()
     told: list[Progress] = []
     alone = IndexStore(tmp_path / "alone")
     by_one = list(build_many(jobs(SHELF), settings, alone, workers=1, on_progress=told.append))
@@ -213,8 +212,8 @@ def test_processes_build_what_one_process_builds(
 
 
 @pytest.mark.processes
-def test_a_worker_that_dies_costs_its_book_and_no_other(settings: BuildSettings, store: IndexStore) -> None:
-    long = novel("long", words=60_000)
+def test_a_worker_that_dies_costs_its_book_and_no_other(store: IndexStore) -> None:
+    long = novel("long", words=6_000)
     killed: list[int] = []
 
     def kill(progress: Progress) -> None:
@@ -224,7 +223,7 @@ def test_a_worker_that_dies_costs_its_book_and_no_other(settings: BuildSettings,
                 child.kill()
 
     work = jobs([long, *SHELF])
-    outcomes = list(build_many(work, settings, store, workers=2, on_progress=kill))
+    outcomes = list(build_many(work, BuildSettings(), store, workers=2, on_progress=kill))
     assert killed
     assert len(outcomes) == len(work)
     failures = [outcome for outcome in outcomes if outcome.status == "failed"]
@@ -237,16 +236,16 @@ def test_a_worker_that_dies_costs_its_book_and_no_other(settings: BuildSettings,
 
 RUN = """
 import sys
-sys.path.insert(0, sys.argv[3])
+sys.path.insert(0, sys.argv[2])
 from novels import novel
 from indexing.build import BookTask, BuildSettings
 from indexing.build_many import build_many
 from indexing.store import IndexStore
 
 def main():
-    jobs = [BookTask(str(n), lambda n=n: novel(f"book-{n}", 6000, seed=n)) for n in range(12)]
-    store, settings = IndexStore(sys.argv[1]), BuildSettings(encoder=sys.argv[2])
-    for outcome in build_many(jobs, settings, store, workers=int(sys.argv[4])):
+    jobs = [BookTask(str(n), lambda n=n: novel(f"book-{n}", 300, seed=n)) for n in range(12)]
+    store = IndexStore(sys.argv[1])
+    for outcome in build_many(jobs, BuildSettings(), store, workers=int(sys.argv[3])):
         print(outcome.id, outcome.status, flush=True)
 
 if __name__ == "__main__":
@@ -259,12 +258,12 @@ if __name__ == "__main__":
     ("workers", "signal_sent"), [(1, signal.SIGKILL), (2, signal.SIGKILL), (2, signal.SIGINT)]
 )
 def test_after_a_kill_the_same_command_goes_on_from_there(
-    settings: BuildSettings, store: IndexStore, tmp_path: Path, workers: int, signal_sent: signal.Signals
+    store: IndexStore, tmp_path: Path, workers: int, signal_sent: signal.Signals
 ) -> None:
     script = tmp_path / "run.py"
     script.write_text(RUN)
     tests = str(Path(__file__).parent)
-    command = [sys.executable, str(script), str(store.root), settings.encoder, tests, str(workers)]
+    command = [sys.executable, str(script), str(store.root), tests, str(workers)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     first = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, start_new_session=True
@@ -287,8 +286,8 @@ def test_after_a_kill_the_same_command_goes_on_from_there(
     assert len(published) < 12
     assert all(store.verify(id) == [] for id in published)
     builds = {id: store.current(id) for id in published}
-    books = [novel(f"book-{n}", 6000, seed=n) for n in range(12)]
-    again = list(build_many(jobs(books), settings, store, workers=1))
+    books = [novel(f"book-{n}", 300, seed=n) for n in range(12)]
+    again = list(build_many(jobs(books), BuildSettings(), store, workers=1))
     assert statuses(again) == {b.id: "skipped" if b.id in published else "built" for b in books}
     assert {id: store.current(id) for id in published} == builds
     assert all(store.verify(id) == [] for id in store.ids())
@@ -304,10 +303,9 @@ def _group_lives(group: int) -> bool:
 
 
 @pytest.mark.processes
-def test_closing_the_iterator_early_ends_the_work_and_leaves_nothing_half_done(
-    settings: BuildSettings, store: IndexStore
-) -> None:
-    outcomes = build_many(jobs([*SHELF, novel("long", words=60_000)]), settings, store, workers=2)
+def test_closing_the_iterator_early_ends_the_work_and_leaves_nothing_half_done(store: IndexStore) -> None:
+    work = jobs([*SHELF, novel("long", words=6_000)])
+    outcomes = build_many(work, BuildSettings(), store, workers=2)
     assert next(outcomes).status == "built"
     outcomes.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []
