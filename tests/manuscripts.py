@@ -128,7 +128,7 @@ def docx_of_the_web(manuscript: Manuscript) -> bytes:
 
 
 def odt(manuscript: Manuscript) -> bytes:
-    """As LibreOffice writes it: spaces and line breaks as elements, a list of contents, notes."""
+    """As LibreOffice writes it: spaces and line breaks as elements, a list of contents, comments."""
     body = "<text:table-of-content><text:p>Contents</text:p></text:table-of-content>"
     for heading, paragraphs in manuscript.chapters:
         lines = "<text:line-break/>".join(map(escape, heading.split("\n")))
@@ -137,7 +137,7 @@ def odt(manuscript: Manuscript) -> bytes:
             first, _, rest = escape(paragraph).partition(" ")
             body += (
                 f'<text:p text:style-name="P1"><text:span>{first}</text:span><text:s text:c="2"/>{rest}'
-                "<text:note><text:note-body><text:p>A note.</text:p></text:note-body></text:note></text:p>"
+                "<office:annotation><text:p>A comment.</text:p></office:annotation></text:p>"
             )
     names = 'xmlns:office="o" xmlns:text="t" xmlns:dc="d" xmlns:meta="m"'
     return zipped(
@@ -152,12 +152,12 @@ def odt(manuscript: Manuscript) -> bytes:
 
 
 def fb2(manuscript: Manuscript, encoding: str = "utf-8") -> bytes:
-    """As e-book programs write it, with notes in a body of their own and a cover."""
+    """As e-book programs write it, with links to notes that are not there, another note and a cover."""
     first, _, last = manuscript.author.partition(" ")
     sections = ""
     for heading, paragraphs in manuscript.chapters:
         title = "".join(f"<p>{escape(line)}</p>" for line in heading.split("\n"))
-        text = "".join(f'<p>{escape(one)}<a l:href="#n1" type="note">[1]</a></p>\n' for one in paragraphs)
+        text = "".join(f'<p>{escape(one)}<a l:href="#n2" type="note">[1]</a></p>\n' for one in paragraphs)
         sections += f"<section>\n<title>{title}</title>\n{text}</section>\n"
     return (
         f'<?xml version="1.0" encoding="{encoding}"?>\n'
@@ -214,7 +214,7 @@ def rtf(manuscript: Manuscript) -> bytes:
             first, space, rest = paragraph.partition(" ")
             text += (
                 rf"\pard\plain {{\field{{\*\fldinst HYPERLINK http://x}}{{\fldrslt {_escaped(first)}}}}}"
-                rf"{space}{_escaped(rest)}{{\footnote A note.}}\par" + "\r\n"
+                rf"{space}{_escaped(rest)}{{\annotation A comment.}}\par" + "\r\n"
             )
     return f"{text}}}".encode("ascii")
 

@@ -81,6 +81,92 @@ def test_a_paragraph_of_a_docx_is_what_is_seen_of_it() -> None:
     assert read("gull.docx", zipped(files)).text == "One two\nthree four, seen\n\nnext\n\nfive\n\nbox\n\nsix"
 
 
+def docx_with_notes(number: str = "") -> bytes:
+    def note(kind: str, id: str, text: str) -> str:
+        runs = f'<w:r><w:{kind}Ref/></w:r><w:r><w:t xml:space="preserve"> {text}</w:t></w:r>'
+        return f'<w:{kind} w:id="{id}"><w:p>{runs}</w:p></w:{kind}>'
+
+    def reference(kind: str, id: str) -> str:
+        return f'<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:{kind}Reference w:id="{id}"/></w:r>'
+
+    own = '<w:r><w:footnoteReference w:id="3" w:customMarkFollows="1"/><w:t>*</w:t></w:r>'
+    body = (
+        f"<w:p><w:pPr><w:outlineLvl w:val='0'/></w:pPr><w:r><w:t>The Weir</w:t></w:r>{own}</w:p>"
+        f"<w:p><w:r><w:t>The gull</w:t></w:r>{reference('footnote', '1')}<w:r><w:t xml:space='preserve"
+        f"'> sat.</w:t></w:r>{reference('endnote', '1')}</w:p><w:p><w:r><w:t>It slept.</w:t></w:r></w:p>"
+    )
+    relations = "".join(
+        f'<Relationship Type="http://x/{kind}s" Target="{kind}s{number}.xml"/>'
+        for kind in ("footnote", "endnote")
+    )
+    feet = note("footnote", "1", "Osk.") + note("footnote", "2", "Unseen.") + note("footnote", "3", "Of Orr.")
+    names = "xmlns:w='w'"
+    return zipped(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "word/document.xml": f"<w:document {names}><w:body>{body}</w:body></w:document>",
+            "word/_rels/document.xml.rels": f"<r>{relations}</r>",
+            f"word/footnotes{number}.xml": f"<w:n {names}>{feet}</w:n>",
+            f"word/endnotes{number}.xml": f"<w:n {names}>{note('endnote', '1', 'Grey.')}</w:n>",
+        }
+    )
+
+
+def odt_with_notes() -> bytes:
+    def note(kind: str, text: str) -> str:
+        return (
+            f'<t:note t:note-class="{kind}"><t:note-citation>1</t:note-citation>'
+            f"<t:note-body><t:p>{text}</t:p></t:note-body></t:note>"
+        )
+
+    body = (
+        f'<t:h t:outline-level="1">The Weir{note("footnote", "Of Orr.")}</t:h>'
+        f"<t:p>The gull{note('footnote', 'Osk.')} sat.{note('endnote', 'Grey.')}</t:p><t:p>It slept.</t:p>"
+    )
+    content = f'<o:d xmlns:o="o" xmlns:t="t"><o:body><o:text>{body}</o:text></o:body></o:d>'
+    return zipped({"content.xml": content}, ("mimetype", "application/vnd.oasis.opendocument.text"))
+
+
+def fb2_with_notes(title: str = "<title><p>{}</p></title>") -> bytes:
+    def link(number: int, mark: str, type: str = "note") -> str:
+        return f'<a l:href="#n{number}" type="{type}">{mark}</a>'
+
+    notes = "".join(
+        f'<section id="n{number}">{title.format(number)}<p>{text}</p></section>'
+        for number, text in enumerate(("Of Orr.", "Osk.", "Grey.", "Unseen."), 1)
+    )
+    story = (
+        f"<section><title><p>The Weir{link(1, '*')}</p></title>"
+        f"<p>The gull{link(2, '<sup>[2]</sup>', '')} sat.{link(3, '3')}</p>"
+        f"<p>It slept.{link(2, '2')}</p></section>"
+    )
+    return (
+        f'<FictionBook xmlns:l="l"><body>{story}</body><body name="notes"><title><p>Notes</p></title>{notes}'
+        "</body></FictionBook>"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("gull.docx", docx_with_notes()),
+        ("gull.docx", docx_with_notes(number="2")),
+        ("gull.odt", odt_with_notes()),
+        (
+            "gull.rtf",
+            rb"{\rtf1 \pard\outlinelevel0 The Weir{\footnote \pard\plain {\super\chftn} Of Orr.}\par"
+            rb"\pard The gull{\super\chftn{\footnote\chftn Osk.\par}} sat.{\footnote\ftnalt Grey.}\par "
+            rb"It slept.}",
+        ),
+        ("gull.fb2", fb2_with_notes()),
+        ("gull.fb2", fb2_with_notes(title="")),
+    ],
+)
+def test_notes_stand_behind_the_paragraph_that_leads_to_them(name: str, data: bytes) -> None:
+    book = read(name, data)
+    assert book.text == "The Weir\n\nOf Orr.\n\nThe gull sat.\n\nOsk.\n\nGrey.\n\nIt slept."
+
+
 def test_styles_that_are_based_on_headings_are_headings() -> None:
     styles = (
         "<s xmlns:w='w'><w:style w:styleId='a'><w:name w:val='heading 2'/></w:style>"

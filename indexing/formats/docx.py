@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from indexing.formats.archive import Archive, first_text, walk
@@ -16,7 +17,7 @@ _OFF = ("0", "false", "off")  # values of a property that is not set
 _CHARACTERS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 _HEADING = re.compile(r"heading ?([1-9])", re.I)
 _CONTENTS = re.compile(r"toc ?\d.*|toc heading|table of figures", re.I)
-_MAIN = "/officeDocument"
+_NOTES = ("footnote", "endnote")
 _BODY_LEVEL = 9  # of an outline, whose others are 0 to 8
 
 
@@ -33,13 +34,19 @@ class _Style:
 def read_docx(data: bytes, name: str) -> Document:
     """The document that ``data`` holds; ``name`` is said in errors.
 
-    Headers, footers, footnotes, comments, deleted and hidden text and the table of contents are left out.
-    Raises ``SourceError`` for what is damaged or too large.
+    Footnotes and endnotes stand behind the paragraph that leads to them. Headers, footers, comments, deleted
+    and hidden text and the table of contents are left out. Raises ``SourceError`` for what is damaged or too
+    large.
     """
     archive = Archive(data, name, "a DOCX document")
-    main = _main_part(archive)
-    styles = _styles(archive, posixpath.join(posixpath.dirname(main), "styles.xml"))
-    blocks, title = _paragraphs(archive.tree(main), styles)
+    main = _part(archive, "", "officeDocument", "word/document.xml")
+    styles = _styles(archive, _part(archive, main, "styles", "styles.xml"))
+    notes = {
+        (f"{kind}Reference", note.get("id")): note
+        for kind in _NOTES
+        for note in _elements(archive, _part(archive, main, f"{kind}s", f"{kind}s.xml"), kind)
+    }
+    blocks, title = _paragraphs(archive.tree(main), styles, notes)
     core = archive.tree_if_any("docProps/core.xml")
     if core is None:
         return Document(join(blocks), title)
@@ -51,18 +58,26 @@ def read_docx(data: bytes, name: str) -> Document:
     )
 
 
-def _main_part(archive: Archive) -> str:
-    relations = archive.tree_if_any("_rels/.rels")
-    for relation in () if relations is None else relations.iter("Relationship"):
-        if (relation.get("Type") or "").endswith(_MAIN):
-            return posixpath.normpath((relation.get("Target") or "").lstrip("/"))
-    return "word/document.xml"
+def _part(archive: Archive, of: str, kind: str, usual: str) -> str:
+    """The path of the part of a kind that belongs to the part ``of``, or to the whole where that is empty.
+
+    Where no relation tells it, it is the ``usual`` one.
+    """
+    folder, name = posixpath.split(of)
+    relations = _elements(archive, posixpath.join(folder, "_rels", f"{name}.rels"), "Relationship")
+    targets = (each.get("Target") for each in relations if (each.get("Type") or "").endswith(f"/{kind}"))
+    return posixpath.normpath(posixpath.join("/", folder, next(targets, None) or usual)).lstrip("/")
+
+
+def _elements(archive: Archive, path: str, tag: str) -> Iterable[Any]:
+    """The elements of that name in a file that the archive need not have."""
+    root = archive.tree_if_any(path)
+    return () if root is None else root.iter(tag)
 
 
 def _styles(archive: Archive, path: str) -> dict[str, _Style]:
-    root = archive.tree_if_any(path)
     styles: dict[str, _Style] = {}
-    for element in () if root is None else root.iter("style"):
+    for element in _elements(archive, path, "style"):
         named, outline, parent, raised = (
             element.find(f".//{tag}") for tag in ("name", "outlineLvl", "basedOn", "vertAlign")
         )
@@ -93,11 +108,17 @@ def _inherited_level(style: _Style, styles: dict[str, _Style]) -> int:
     return style.level
 
 
-def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str | None]:
-    """The paragraphs as blocks, and the first of the style that titles have."""
+def _paragraphs(
+    root: Any, styles: dict[str, _Style], notes: dict[tuple[str, str | None], Any]
+) -> tuple[list[Block], str | None]:
+    """The paragraphs as blocks, and the first of the style that titles have.
+
+    ``notes`` are those by their kinds of references and ids; each is taken out by what first leads to it.
+    """
     blocks: list[Block] = []
     title: str | None = None
     pieces: list[str] = []
+    below: list[Block] = []  # the notes of the paragraph
     style, level = _Style(), 0
     link, is_raised = 0, False  # where in the pieces a link began, and whether it is above the line
     hidden = False  # the run
@@ -123,6 +144,9 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
                 hidden = element.get("val") not in _OFF
             elif hidden:
                 continue
+            elif (note := notes.pop((tag, element.get("id")), None)) is not None:
+                below += (replace(one, level=0) for one in _paragraphs(note, styles, {})[0])
+                hidden = element.get("customMarkFollows") not in (None, *_OFF)  # the rest of the run
             elif tag == "t":
                 pieces.append(element.text or "")
             elif tag == "br" and element.get("type") == "page":
@@ -134,9 +158,10 @@ def _paragraphs(root: Any, styles: dict[str, _Style]) -> tuple[list[Block], str 
         # A paragraph may hold a text box, whose paragraphs are then between the pieces of its own text.
         if tag == "p":
             if not _CONTENTS.fullmatch(style.name):
-                blocks += paragraph("".join(pieces), level)
+                blocks += paragraph("".join(pieces), level, below)
             if style.name.lower() == "title" and title is None:
                 title = "".join(pieces).strip() or None
             pieces.clear()
+            below.clear()
             style, level = _Style(), 0
     return blocks, title and " ".join(title.split())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from indexing.formats.archive import Archive, damaged, first_text, listed, text_of, walk, xml_tree
-from indexing.formats.markup import Block, Document, join, paragraph
+from indexing.formats.markup import NOTE_MARK, Block, Document, join, paragraph
 
 _KIND = "an FB2 book"
 _LEFT_OUT = frozenset(("binary", "description", "stylesheet", "image"))
 _PARAGRAPHS = frozenset(("p", "v", "subtitle", "text-author", "date", "td", "th"))
 _JOINED = frozenset(("title", "stanza"))  # whose paragraphs are lines of one block
-_APART = ("notes", "comments", "footnotes")  # names of bodies that are not the story
+_APART = ("notes", "comments", "footnotes")  # names of bodies that hold notes, a section each
 _LONGEST_HEADING = 100  # characters
 _ZIP = b"PK\x03\x04"
 
@@ -20,8 +21,8 @@ _ZIP = b"PK\x03\x04"
 def read_fb2(data: bytes, name: str) -> Document:
     """The book that ``data`` holds, zipped or not; ``name`` is said in errors.
 
-    Bodies of notes, the marks that lead to them, and pictures are left out. Raises ``SourceError`` for what
-    is damaged or too large.
+    Notes stand behind the paragraph whose mark leads to them. The marks, notes that none leads to, and
+    pictures are left out. Raises ``SourceError`` for what is damaged or too large.
     """
     if data.startswith(_ZIP):
         archive = Archive(data, name, _KIND)
@@ -31,7 +32,10 @@ def read_fb2(data: bytes, name: str) -> Document:
     if root is None or root.tag != "FictionBook":
         raise damaged(name, _KIND, "it is no XML of that kind")
     stated = root.find(".//title-info")
-    blocks = _blocks(root)
+    apart = [body for body in root.iter("body") if (body.get("name") or "").lower() in _APART]
+    sections = (each for body in apart for each in body.iter("section") if each.find("section") is None)
+    notes = {f"#{each.get('id')}": each for each in sections}
+    blocks = _blocks(root, notes)
     if stated is None:
         return Document(join(blocks))
     title = first_text(stated.iter("book-title"))
@@ -59,23 +63,31 @@ def _authors(stated: Any) -> str | None:
     return listed(names)
 
 
-def _blocks(root: Any) -> list[Block]:
+def _blocks(root: Any, notes: dict[str, Any]) -> list[Block]:
+    """The paragraphs and titles; ``notes`` are those by their addresses, None once a link has led there."""
     blocks: list[Block] = []
+    below: list[Block] = []  # the notes of the paragraph
     pieces: list[str] = []
     joined = depth = inside = 0  # open titles and stanzas, sections, and paragraphs
     is_first = False  # of the paragraphs of a section
     elements = walk(root)
 
     def end_block(level: int = 0) -> None:
-        blocks.extend(paragraph("".join(pieces), level))
+        blocks.extend(paragraph("".join(pieces), level, below))
         pieces.clear()
+        below.clear()
 
     for event, element in elements:
         tag = element.tag
         if event == "start":
+            to_note = tag == "a" and element.get("href") in notes
+            if to_note and (note := notes[element.get("href")]) is not None:
+                below += _note(note)
+                notes[element.get("href")] = None
             if (
                 tag in _LEFT_OUT
                 or (tag == "a" and element.get("type") == "note")
+                or (to_note and NOTE_MARK.fullmatch(text_of(element)))
                 or (tag == "body" and (element.get("name") or "").lower() in _APART)
             ):
                 elements.skip_subtree()
@@ -108,6 +120,13 @@ def _blocks(root: Any) -> list[Block]:
             pieces.append(_folded(element.tail))
     end_block()
     return blocks
+
+
+def _note(section: Any) -> list[Block]:
+    """The paragraphs of a note, without the title that is its number."""
+    blocks = _blocks(section, {})
+    numbered = blocks and blocks[0].level and NOTE_MARK.fullmatch(blocks[0].text.rstrip("."))
+    return [replace(one, level=0) for one in blocks[1 if numbered else 0 :]]
 
 
 def _is_strong(element: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -37,14 +37,16 @@ _SUBTITLE_GAP = 4  # characters at most between a heading and the one below it t
 class Block:
     """A paragraph or heading; ``level`` is 1 and more for headings and 0 for the rest.
 
-    ``anchors`` are the ids of elements that begin in it or between it and the block before, and ``inside``
-    those of them that begin behind so many of its characters that are no space.
+    ``anchors`` are the ids of elements that begin in it or between it and the block before, ``inside``
+    those of them that begin behind so many of its characters that are no space, and ``notes`` the paragraphs
+    of the footnotes and endnotes that it has marks of.
     """
 
     text: str
     level: int
     anchors: tuple[str, ...] = ()
     inside: tuple[tuple[str, int], ...] = ()
+    notes: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,10 @@ class Document:
     cover: bytes | None = None
 
 
-def paragraph(text: str, level: int = 0) -> list[Block]:
-    """``text`` as one block, its runs of spaces made one; none where there is no text in it."""
+def paragraph(text: str, level: int = 0, notes: Sequence[Block] = ()) -> list[Block]:
+    """``text`` as one block, its runs of spaces made one; its ``notes`` alone where it has no text."""
     text = normalise(_AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)))
-    return [Block(text, level)] if text else []
+    return [Block(text, level, notes=tuple(notes))] if text else [*notes]
 
 
 def join(blocks: Iterable[Block]) -> MarkedText:
@@ -100,7 +102,7 @@ def join(blocks: Iterable[Block]) -> MarkedText:
     anchors: dict[str, int] = {}
     inside: dict[str, int] = {}
     at = 0
-    for block in blocks:
+    for block in _with_notes_behind(blocks):
         for anchor in block.anchors:
             anchors.setdefault(anchor, at)
         if block.inside:
@@ -112,6 +114,21 @@ def join(blocks: Iterable[Block]) -> MarkedText:
         pieces.append(block.text)
         at += len(block.text) + len(_GAP)
     return MarkedText(_GAP.join(pieces), tuple(marks), anchors, inside)
+
+
+def _with_notes_behind(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, each paragraph's notes behind it; those of headings behind the last heading there."""
+    notes: list[Block] = []
+    for block in blocks:
+        if not block.level:
+            yield from notes
+            notes.clear()
+        yield block
+        notes += block.notes
+        if not block.level:
+            yield from notes
+            notes.clear()
+    yield from notes
 
 
 def in_text(entries: Iterable[Mark], headings: Sequence[Mark]) -> tuple[Mark, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from indexing.errors import SourceError
@@ -24,14 +25,17 @@ _DEEPEST = 10
 def read_odt(data: bytes, name: str) -> Document:
     """The document that ``data`` holds; ``name`` is said in errors.
 
-    Notes, comments, deleted text and tables of contents are left out. Raises ``SourceError`` for what is
-    damaged, protected or too large.
+    Notes stand behind the paragraph that leads to them. Comments, deleted text and tables of contents are
+    left out. Raises ``SourceError`` for what is damaged, protected or too large.
     """
     archive = Archive(data, name, "an ODT document")
     manifest = archive.tree_if_any("META-INF/manifest.xml")
     if manifest is not None and next(manifest.iter("encryption-data"), None) is not None:
         raise SourceError(f"{name} is protected with a password; open it and save it without one")
-    blocks, title = _paragraphs(archive.tree("content.xml"))
+    root = archive.tree("content.xml")
+    made = (style.get("name") for style in root.iter("style") if style.get("parent-style-name") == _TITLE)
+    body = root.find(".//body")
+    blocks, title = _paragraphs(root if body is None else body, {_TITLE, *made})
     meta = archive.tree_if_any("meta.xml")
     if meta is None:
         return Document(join(blocks), title)
@@ -40,29 +44,31 @@ def read_odt(data: bytes, name: str) -> Document:
     return Document(join(blocks), first_text(meta.iter("title")) or title, author, language=language)
 
 
-def _paragraphs(root: Any) -> tuple[list[Block], str | None]:
-    """The paragraphs as blocks, and the first of the style that titles have."""
-    body = root.find(".//body")
-    made = (style.get("name") for style in root.iter("style") if style.get("parent-style-name") == _TITLE)
-    of_titles = {_TITLE, *made}
+def _paragraphs(root: Any, of_titles: set[str], is_note: bool = False) -> tuple[list[Block], str | None]:
+    """The paragraphs as blocks, and the first of a style that titles have; notes have no notes."""
     blocks: list[Block] = []
     title: str | None = None
     pieces: list[str] = []
-    elements = walk(root if body is None else body)
+    notes: list[Block] = []
+    elements = walk(root)
     depth = 0  # of paragraphs, which text boxes nest
     for event, element in elements:
         tag = element.tag
         # A paragraph may hold a text box, whose paragraphs are then between the pieces of its own text.
         if tag in _PARAGRAPHS:
             level = _level(element) if tag == "h" and event == "end" else 0
-            found = paragraph("".join(pieces), level)
+            found = paragraph("".join(pieces), level, notes)
             is_title = element.get("style-name") in of_titles
             if title is None and is_title and found and event == "end":
                 title = " ".join(found[0].text.split())
             blocks += found
             pieces.clear()
+            notes.clear()
             depth += 1 if event == "start" else -1
         if event == "start":
+            if tag == "note" and not is_note:
+                for body in element.iterchildren("note-body"):
+                    notes += (replace(one, level=0) for one in _paragraphs(body, of_titles, True)[0])
             if tag in _LEFT_OUT:
                 elements.skip_subtree()
                 continue

@@ -21,7 +21,7 @@ _LEFT_OUT = frozenset(
     (
         *(b"fonttbl", b"colortbl", b"stylesheet", b"listtable", b"listoverridetable", b"revtbl", b"rsidtbl"),
         *(b"header", b"headerl", b"headerr", b"headerf", b"footer", b"footerl", b"footerr", b"footerf"),
-        *(b"footnote", b"annotation", b"pict", b"object", b"info", b"fldinst", b"xe", b"tc", b"nonshppict"),
+        *(b"annotation", b"pict", b"object", b"info", b"fldinst", b"xe", b"tc", b"nonshppict"),
         *(b"themedata", b"datastore", b"latentstyles", b"filetbl", b"pntext", b"listtext", b"generator"),
     )
 )
@@ -39,7 +39,8 @@ _CHARACTERS = {
     **{b"bullet": "\u2022", b"emspace": " ", b"enspace": " ", b"qmspace": " "},
 }
 _SYMBOLS = {b"~": "\xa0", b"_": "\u2011", b"{": "{", b"}": "}", b"\\": "\\"}
-_KEPT = (b"", b"title", b"author")  # destinations; the empty one is the text
+_NOTE = b"footnote"  # or an endnote
+_KEPT = (b"", _NOTE, b"title", b"author")  # destinations; the empty one is the text
 _PARAGRAPH_ENDS = (b"par", b"sect", b"page", b"row", b"nestrow")
 _ENCODINGS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}  # of documents that are not Windows's
 # Of the fonts' charsets, those that are not Windows-1252.
@@ -77,6 +78,7 @@ class _Reader:
     styles: dict[int, int] = field(default_factory=dict)  # their levels
     bytes_: bytearray = field(default_factory=bytearray)  # not yet decoded: a character may be several
     pieces: dict[bytes, list[str]] = field(default_factory=dict)
+    notes: list[Block] = field(default_factory=list)  # of the paragraph
     blocks: list[Block] = field(default_factory=list)
 
     def flush(self) -> None:
@@ -92,11 +94,15 @@ class _Reader:
             self.pieces.setdefault(self.state.into, []).append(text)
 
     def end_paragraph(self) -> None:
-        """Make a block of the paragraph so far."""
-        text = "".join(self.pieces.pop(b"", []))
+        """Make a block of the paragraph so far, be it the text's or a note's."""
+        text = "".join(self.pieces.pop(self.state.into, []))
         # Characters beyond U+FFFF are written as two surrogates.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        self.blocks += paragraph(text, self.level)
+        if self.state.into == _NOTE:
+            self.notes += paragraph(text)
+        else:
+            self.blocks += paragraph(text, self.level, self.notes)
+            self.notes.clear()
 
     def control(self, word: bytes, number: int | None) -> None:
         """Follow a control word."""
@@ -118,7 +124,7 @@ class _Reader:
             self.state = replace(self.state, hidden=number != 0)
         elif word == b"plain":
             self.state = replace(self.state, hidden=False)
-        elif word in _LEFT_OUT:
+        elif word in _LEFT_OUT or (word == _NOTE and not self.state.into):
             self.state = replace(self.state, into=word)
         elif word in (b"title", b"author") and self.state.into == b"info":
             # LibreOffice states who changed a document as an author, too.
@@ -127,6 +133,10 @@ class _Reader:
             self.style_sheet(word, number or 0)
         elif word in _CHARACTERS:
             self.put(_CHARACTERS[word])
+        elif self.state.into not in (b"", _NOTE):
+            pass
+        elif word in _PARAGRAPH_ENDS:
+            self.end_paragraph()
         elif self.state.into:
             pass
         elif word == b"outlinelevel" and number is not None:
@@ -135,8 +145,6 @@ class _Reader:
             self.level = self.styles.get(number or 0, 0)
         elif word == b"pard":
             self.level = 0
-        elif word in _PARAGRAPH_ENDS:
-            self.end_paragraph()
 
     def style_sheet(self, word: bytes, number: int) -> None:
         """Follow a control word of the style sheet: the number of a style, or the level it is of."""
@@ -149,7 +157,8 @@ class _Reader:
 def read_rtf(data: bytes) -> Document:
     """The document that ``data`` holds, however damaged.
 
-    Headers, footers, footnotes, comments, deleted and hidden text are left out.
+    Footnotes and endnotes stand behind the paragraph that leads to them. Headers, footers, comments, deleted
+    and hidden text are left out.
     """
     reader = _Reader()
     at = 0
@@ -164,7 +173,10 @@ def read_rtf(data: bytes) -> Document:
                 reader.groups.append(reader.state)
         elif brace == b"}":
             if reader.groups:
-                reader.state = reader.groups.pop()
+                outer = reader.groups.pop()
+                if reader.state.into == _NOTE != outer.into:
+                    reader.end_paragraph()
+                reader.state = outer
         elif word == b"bin":
             at += max(0, int(number or 0))
         elif word is not None:
@@ -175,12 +187,14 @@ def read_rtf(data: bytes) -> Document:
             reader.bytes_ += piece[skipped:]
         elif symbol == b"*":
             reader.state = replace(reader.state, into=b"*")
-        elif symbol in (b"\r", b"\n") and not reader.state.into:
+        elif symbol in (b"\r", b"\n") and reader.state.into in (b"", _NOTE):
             reader.end_paragraph()
         elif symbol in _SYMBOLS:
             reader.put(_SYMBOLS[symbol])
     reader.flush()
-    reader.end_paragraph()
+    for into in (_NOTE, b""):  # a note may be left open
+        reader.state = _State(into)
+        reader.end_paragraph()
     title, author = (
         " ".join("".join(reader.pieces.get(key, [])).split())[:1000] for key in (b"title", b"author")
     )
