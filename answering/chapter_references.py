@@ -12,6 +12,7 @@ from answering.readable_chapters import chapters_until
 from indexing.book import Chapter
 from indexing.chapters.headings import CHAPTERS_ELSEWHERE
 from indexing.chapters.numerals import NUMERAL, numeral
+from indexing.chapters.ordinals import ordinal_elsewhere
 from retrieval.hits import Hit, Readable
 from text.book_words import THE_BOOK
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
@@ -52,6 +53,9 @@ _INNER = re.compile(
     rf"(?:{_UNIT})\s+(?:the\s+)?({NUMERAL})|(?:the\s+)?({NUMERAL})\s+(?:{_UNIT})\b"
     rf"|({NUMERAL})(?=[.:)]|\s*[—–]|\s+-|\s*\Z)",
     re.I,
+)
+_ORDINAL = re.compile(
+    rf"(?:{'|'.join(CHAPTERS_ELSEWHERE)}) ([^:]+)|([^:]+) (?:{'|'.join(CHAPTERS_ELSEWHERE)})(?=:|\Z)", re.I
 )
 _THE = r"(?:(?:the|an?)\s+)?"
 _ADVENTURE = re.compile(rf"{_THE}(?:(?:adventure|story|tale)\s+of\s+{_THE})?", re.I)
@@ -250,7 +254,10 @@ def _own_number(title: str) -> int | None:
     if match is None:
         inner = [found for piece in title.split(", ")[1:] if (found := _INNER.match(piece))]
         match = inner[-1] if inner else _NUMBER.match(title)
-    return numeral(next(filter(None, match.groups()))) if match else None
+    if match is None:
+        match = _ORDINAL.match(title.rpartition(", ")[2])
+        return ordinal_elsewhere(match[1] or match[2]) if match else None
+    return numeral(next(filter(None, match.groups())))
 
 
 def _are_most(numbers: Sequence[int | None], chapters: Sequence[Chapter]) -> bool:

@@ -66,6 +66,34 @@ def titles(text: str) -> list[str]:
         (("One", "Two", "Three"), ["One", "Two", "Three"]),
         (("One\n\nThe Weir", "Two\n\nThe Mill"), ["One. The Weir", "Two. The Mill"]),
         (("CHAPITRE PREMIER", "CHAPITRE II"), ["CHAPITRE PREMIER", "CHAPITRE II"]),
+        (("Erstes Kapitel", "Zweites Kapitel\nDas Wehr"), ["Erstes Kapitel", "Zweites Kapitel: Das Wehr"]),
+        (("1. Kapitel", "2. Kapitel: Das Wehr"), ["1. Kapitel", "2. Kapitel: Das Wehr"]),
+        (
+            ("Erster Teil\n\nErstes Kapitel", "Zweiter Teil\n\nEinundzwanzigstes Kapitel"),
+            ["Erster Teil, Erstes Kapitel", "Zweiter Teil, Einundzwanzigstes Kapitel"],
+        ),
+        (("Premier chapitre", "Vingt et unième chapitre"), ["Premier chapitre", "Vingt et unième chapitre"]),
+        (("CHAPITRE CINQUIEME", "CHAPITRE DIX-SEPTIEME"), ["CHAPITRE CINQUIEME", "CHAPITRE DIX-SEPTIEME"]),
+        (
+            ("Capítulo primero El Molino", "CAPÍTULO VIGÉSIMO SEGUNDO. Del gato"),
+            ["Capítulo primero: El Molino", "CAPÍTULO VIGÉSIMO SEGUNDO: Del gato"],
+        ),
+        (
+            ("Capítulo Décimo Primeiro", "CAPITULO DECIMO SEGUNDO"),
+            ["Capítulo Décimo Primeiro", "CAPITULO DECIMO SEGUNDO"],
+        ),
+        (
+            ("Capitolo ventunesimo", "Ventiduesimo capitolo"),
+            ["Capitolo ventunesimo", "Ventiduesimo capitolo"],
+        ),
+        (
+            ("Eerste Hoofdstuk", "Tweeëntwintigste hoofdstuk"),
+            ["Eerste Hoofdstuk", "Tweeëntwintigste hoofdstuk"],
+        ),
+        (
+            ("ЧАСТЬ ПЕРВАЯ\n\nГлава первая", "ЧАСТЬ ВТОРАЯ\n\nГлава двадцать четвертая"),
+            ["ЧАСТЬ ПЕРВАЯ, Глава первая", "ЧАСТЬ ВТОРАЯ, Глава двадцать четвертая"],
+        ),
         (("Kapitel 1\n\nDas Wehr", "Kapitel 2"), ["Kapitel 1: Das Wehr", "Kapitel 2"]),
         (("Capítulo I", "Capítulo II"), ["Capítulo I", "Capítulo II"]),
         (("Глава 1", "Глава 2"), ["Глава 1", "Глава 2"]),

@@ -12,6 +12,7 @@ from indexing.chapters.headings import (
     CHAPTERS_ELSEWHERE,
     EDGE,
     PART,
+    PARTS_ELSEWHERE,
     SCENE,
     Heading,
     clean,
@@ -23,6 +24,7 @@ from indexing.chapters.headings import (
     without_footnote,
 )
 from indexing.chapters.numerals import NUMERAL, numeral
+from indexing.chapters.ordinals import MOST_WORDS, ORDINAL_JOIN, ORDINAL_WORD, ordinal_elsewhere
 from indexing.chapters.series import long_series
 
 _LEVELS = {
@@ -36,7 +38,7 @@ _LEVELS = {
     ),
     **dict.fromkeys(("scene", "tableau"), SCENE),
     **dict.fromkeys(CHAPTERS_ELSEWHERE, CHAPTER),
-    **dict.fromkeys(("partie", "teil", "parte", "deel", "часть"), PART),
+    **dict.fromkeys(PARTS_ELSEWHERE, PART),
 }
 _ALIASES = {"vol": "volume", "chap": "chapter"}
 _KEYWORD = "|".join(f"{word.capitalize()}|{word.upper()}" for word in _LEVELS)
@@ -54,6 +56,23 @@ _NUMBERED = re.compile(
 _NUMBER_FIRST = re.compile(
     rf"^{EDGE}(?:(?:THE|The) )?(?P<label>{_NUMBER} (?P<kind>{_KEYWORD}))\b(?P<rest>[^\n]*)$", re.M
 )
+_KIND_ELSEWHERE = rf"(?P<kind>(?i:{'|'.join((*CHAPTERS_ELSEWHERE, *PARTS_ELSEWHERE))}))"
+_ARTICLE = r"(?:(?i:das|der|het|le|la|el|il|o|a) )?"
+_ORDINAL_FIRST = re.compile(
+    rf"^{EDGE}{_ARTICLE}(?P<label>(?P<number>(?:\d{{1,3}}|[IVXLC]+)\."
+    rf"|{ORDINAL_WORD}(?:{ORDINAL_JOIN}{ORDINAL_WORD}){{0,{MOST_WORDS - 1}}}) {_KIND_ELSEWHERE})\b"
+    r"(?P<rest>[^\n]*)$",
+    re.M,
+)
+_ORDINAL_BEHIND = [  # of as many words as are one; what follows may be a title
+    re.compile(
+        rf"^{EDGE}(?P<label>(?=[^\W\d_])(?![a-z]){_KIND_ELSEWHERE} "
+        rf"(?P<number>{ORDINAL_WORD}(?:{ORDINAL_JOIN}{ORDINAL_WORD}){{{more}}}))\b(?P<rest>[^\n]*)$",
+        re.M,
+    )
+    for more in reversed(range(MOST_WORDS))
+]
+_COUNTING = (_NUMBERED, _NUMBER_FIRST, _ORDINAL_FIRST, *_ORDINAL_BEHIND)
 # A number in words, without a stop: "Two." may be what somebody says.
 _ALONE = rf"(?![ivxlc]+\b){NUMERAL}(?=[^\S\n]*$)"
 _BARE = re.compile(
@@ -71,12 +90,11 @@ _LONGEST_TITLE = 250
 def divisions(text: str) -> list[Heading]:
     """Headings of a word and a number (``CHAPTER XII``, ``Book the First``, ``SECOND ACT``), in order."""
     headings = []
-    for pattern in (_NUMBERED, _NUMBER_FIRST):
+    for pattern in _COUNTING:
         for first in lines_alone(text, pattern):
             match: re.Match[str] | None = first
             while match:
-                said = match["number"]
-                number = _UNCOUNTED if said.lower() == _LAST else numeral(said)
+                number = _number(match)
                 kind = match["kind"].lower()
                 heading = number and _with_title(text, match, _LEVELS[kind], _ALIASES.get(kind, kind), number)
                 headings += [heading] if heading else []
@@ -85,6 +103,17 @@ def divisions(text: str) -> list[Heading]:
                     pattern.match(text, match.end() + 1) if heading and heading.end == match.end() else None
                 )
     return _counted(in_order(headings))
+
+
+def _number(match: re.Match[str]) -> int | None:
+    """What a matched label counts to, -1 where it says the last; None where its words are no number."""
+    said = match["number"].rstrip(".")
+    return _UNCOUNTED if said.lower() == _LAST else numeral(said) or ordinal_elsewhere(said)
+
+
+def _is_counted(line: str) -> bool:
+    """Whether a line is a heading of a word and a number."""
+    return any((match := pattern.match(line)) and _number(match) for pattern in _COUNTING)
 
 
 def _counted(headings: list[Heading]) -> list[Heading]:
@@ -153,7 +182,7 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
         return None  # "Chapter 2 of it"; a title in small letters stands behind a colon and alone
     if kind == _BARE_KIND and (below or (title and not is_title(title.rstrip(".?!")))):
         return None
-    if below and not _NUMBERED.match(below[0]):
+    if below and not _is_counted(below[0]):
         if len(below) <= 2 and all(map(is_title, below)):
             title = " ".join([title, *map(str.strip, below)]).strip()
             end = end_below
@@ -180,10 +209,11 @@ def _title_below(text: str, end: int, bare: bool) -> tuple[str, int]:
     title = " ".join(map(str.strip, lines))
     if len(lines) > 2 or start - end > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
         return "", end
-    others = (_NUMBERED, _NUMBER_FIRST, _BARE, NAMED, SLUG_LINE)
+    others = (_BARE, NAMED, SLUG_LINE)
     # A title may begin with the pronoun below a numeral; "I The Weir" below CHAPTER ONE is its section.
     lines = lines[1:] if bare and _PRONOUN.match(lines[0]) else lines
-    return ("", end) if any(other.match(line) for other in others for line in lines) else (title, stop)
+    others_there = any(_is_counted(line) or any(other.match(line) for other in others) for line in lines)
+    return ("", end) if others_there else (title, stop)
 
 
 def _has_title(heading: Heading) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 PART, STORY, ACT, CHAPTER, SCENE = 0, 1, 2, 3, 4
 # What chapters are called in French, German, Spanish and Portuguese, Italian, Dutch and Russian.
 CHAPTERS_ELSEWHERE = ("chapitre", "kapitel", "capítulo", "capitulo", "capitolo", "hoofdstuk", "глава")
+PARTS_ELSEWHERE = ("partie", "teil", "parte", "deel", "часть")
 BACK_MATTER = -9  # belongs to no part
 
 # Kinds that no number counts.

@@ -16,8 +16,6 @@ _DIGITS = [cardinal for cardinal, _ in _UNITS[:9]]
 _WORDS = {word: value for value, pair in enumerate(_UNITS, 1) for word in pair}
 _WORDS |= {word: 20 + 10 * at for at, ten in enumerate(_TENS) for word in (ten, f"{ten[:-1]}ieth")}
 _WORDS |= {"hundred": 100, "hundredth": 100}
-_FIRST_ELSEWHERE = ("premier", "première", "primero", "primera", "primeiro", "primeira", "primo", "prima")
-_WORDS |= dict.fromkeys(_FIRST_ELSEWHERE, 1)
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_PARTS = (
     (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
