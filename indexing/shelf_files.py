@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from indexing.ids import is_id
 from indexing.locking import locked
 from indexing.write import flush
 
 _SUFFIX = ".json"
 _LARGEST = 2**24  # bytes; ten thousand ids take a tenth of it
+# A file that is being written; earlier versions had the number of their process behind its name.
+_PART = re.compile(r"\.(.+)\.(?:new|\d+)")
 
 # Makes what a file holds of what it held; None stands for no file.
 Change = Callable[[bytes | None], bytes | None]
@@ -73,6 +77,21 @@ class ShelfFolder(ShelfFiles):
             finally:
                 part.unlink(missing_ok=True)
             flush(self._folder)
+
+    def leftovers(self) -> list[Path]:
+        """What processes that change a file have in hand, or have left where they were killed."""
+        try:
+            parts = ((path, _PART.fullmatch(path.name)) for path in self._folder.iterdir())
+            return [path for path, match in parts if match and is_id(match[1])]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def sweep(self) -> None:
+        """Delete what killed processes left behind; BlockingIOError where one is at work."""
+        if self.leftovers():
+            with locked(self._folder, ".lock", "changes the shelves", wait=False):
+                for path in self.leftovers():
+                    path.unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}{_SUFFIX}"

@@ -40,6 +40,8 @@ class IndexStore(Store):
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
         self._books = self.root / "books"
+        self._merged = self.root / "merged"
+        self._shelves = ShelfFolder(self.root / "shelves")
 
     def ids(self, start: str = "", most: int | None = None) -> list[str]:
         """See ``Store.ids``; other folders are passed over."""
@@ -105,7 +107,7 @@ class IndexStore(Store):
 
     def shelves(self) -> Shelves:
         """See ``Store.shelves``."""
-        return Shelves(ShelfFolder(self.root / "shelves"))
+        return Shelves(self._shelves)
 
     def list_anew(self, from_builds: bool) -> int:
         """See ``Store.list_anew``: the folder is the list."""
@@ -113,7 +115,8 @@ class IndexStore(Store):
 
     def collect(self, grace_s: float) -> Collected:
         """See ``Store.collect``: who has not claimed a book has no build of it in hand, however young."""
-        left = [path for folder in self._folders() for path in _leftovers(folder)]
+        left = [path for folder in (*self._folders(), self._merged) for path in _leftovers(folder)]
+        left += self._shelves.leftovers()
         sizes = {path: _size(path) for path in left}
         self.sweep()
         gone = [size for path, size in sizes.items() if not path.exists()]
@@ -125,21 +128,25 @@ class IndexStore(Store):
             if _leftovers(folder):
                 with suppress(BlockingIOError), self.claim(folder.name, wait=False) as claim:
                     claim.sweep()
+        if _leftovers(self._merged):
+            with suppress(BlockingIOError), self.claim_merged(wait=False) as claim:
+                claim.sweep()
+        with suppress(BlockingIOError):
+            self._shelves.sweep()
 
     def merged(self) -> Path | None:
         """The folder of the merged index that serves now; None where there is none."""
-        folder = self.root / "merged"
         try:
-            name = (folder / _CURRENT).read_text(encoding="utf-8").strip()
+            name = (self._merged / _CURRENT).read_text(encoding="utf-8").strip()
         except (OSError, ValueError):
             return None
-        return folder / name if name and name == Path(name).name else None
+        return self._merged / name if name and name == Path(name).name else None
 
     @contextmanager
     def claim_merged(self, wait: bool = True) -> Iterator[FolderClaim]:
         """The sole right to change the merged index, as ``claim`` has it for a book."""
         with locked(self.root / "locks", ".merged", "merges the books", wait):
-            yield FolderClaim(self.root / "merged")
+            yield FolderClaim(self._merged)
 
     @contextmanager
     def claim(self, id: str, wait: bool = True) -> Iterator[FolderClaim]:

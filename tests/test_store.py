@@ -24,9 +24,12 @@ from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.index import BookIndex
+from indexing.locking import locked
 from indexing.manifest import Manifest
+from indexing.merging import merge_store
 from indexing.passages import split
 from indexing.store import IndexStore
+from indexing.store_protocol import Collected
 from indexing.write import write_build
 from text.codepoints import pack, unpack
 
@@ -320,6 +323,35 @@ def test_what_a_killed_process_left_is_swept_and_what_serves_is_not(store: Index
         ["current", store.current(NOVEL.id)]
     )
     assert store.verify(NOVEL.id) == []
+
+
+def test_what_is_left_of_shelves_and_of_merged_indexes_is_swept_and_what_is_in_hand_is_not(
+    store: IndexStore,
+) -> None:
+    store.shelves().put("tales", ["whale"])
+    merge_store(store)
+    serves = store.merged()
+    assert serves is not None
+    shelves = store.root / "shelves"
+    left = [
+        shelves / ".tales.4711",
+        shelves / ".gone.new",
+        serves.parent / ".new-0a",
+        serves.parent / ("0" * 12 + "-0a"),
+    ]
+    for path in left[:2]:
+        path.write_text("part")
+    for path in left[2:]:
+        path.mkdir()
+        (path / "postings.npy").write_text("part")
+    (shelves / ".tales.bak").write_text("a user's own")
+    with locked(shelves, ".lock", "changes the shelves"), store.claim_merged():
+        assert store.collect(0) == Collected(0, 0)
+    assert store.collect(0) == Collected(4, 16)
+    assert not any(path.exists() for path in left)
+    assert {path.name for path in shelves.iterdir()} == {".lock", ".tales.bak", "tales.json"}
+    assert store.merged() == serves
+    assert serves.is_dir()
 
 
 def test_a_book_claimed_by_another_process_is_let_be_until_that_process_dies(store: IndexStore) -> None:
