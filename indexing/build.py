@@ -81,13 +81,13 @@ def build_book(
     store: Store,
     force: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
-    on_written: Callable[[], None] | None = None,
+    on_written: Callable[[Manifest], None] | None = None,
 ) -> Outcome:
     """Index ``book`` and publish it, unless the store has it already; ``on_progress(windows done, of)``.
 
-    ``force`` builds it in any case. ``on_written`` is called before the build is published, which what it
-    raises prevents. Raises IdTaken when the id stands for another text from
-    elsewhere, and SourceError for a book without words.
+    ``force`` builds it in any case. ``on_written`` is called with the manifest before the build is published,
+    which what it raises prevents. Raises IdTaken when the id stands for another text from elsewhere, and
+    SourceError for a book without words.
     """
     settings = resolved(settings)
     encoder = load_encoder(settings.encoder)
@@ -100,7 +100,7 @@ def build_book(
         def write(directory: Path) -> Manifest:
             manifest = write_build(book, settings, encoder, directory, on_progress)
             if on_written is not None:
-                on_written()
+                on_written(manifest)
             return manifest
 
         manifest = claim.publish(write)

@@ -166,6 +166,7 @@ def test_a_database_of_an_older_version_is_used_as_it_is(jobs: JobQueue) -> None
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("alter table jobs drop column stopped")
         connection.execute("alter table jobs drop column replaces")
+        connection.execute("alter table jobs drop column builds")
     again = JobQueue(database.parent)
     begun = again.start_next()
     assert begun is not None
@@ -300,6 +301,35 @@ def test_a_book_that_comes_while_an_upload_waits_is_replaced_only_if_the_upload_
     work(ingester.jobs, ingester.store, 0.01)
     assert ingester.jobs.get(named).status == "done"
     assert ingester.store.open("tale").book.text == shelf.CLOCK.strip()
+
+
+class Ended(BaseException):
+    """The process ends here."""
+
+
+class EndsBeforeItFinishes(JobQueue):
+    def finish(self, id: str, owner: str = "") -> None:
+        raise Ended
+
+
+def test_a_book_published_by_a_process_that_ended_at_once_is_its_own_to_a_newer_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, jobs = IndexStore(tmp_path / "store"), EndsBeforeItFinishes(tmp_path)
+    incoming = jobs.reserve(100)
+    incoming.file.write(shelf.CLOCK.encode())
+    job = jobs.add(incoming, "tale", None, "tale.txt", 100, is_there=lambda: False)
+    incoming.close()
+    versions = []
+    for times in (2, 3):  # that a passage's own words count: what another version of storyqa may change
+        monkeypatch.setattr("indexing.manifest.OWN_TIMES", times)
+        with pytest.raises(Ended):
+            work(jobs, store, 0.01)
+        versions.append(store.manifest("tale").version)
+    monkeypatch.setattr("indexing.manifest.OWN_TIMES", 2)
+    work(JobQueue(tmp_path), store, 0.01)
+    assert jobs.get(job.id).status == "done"
+    assert versions[0] == store.manifest("tale").version != versions[1]
 
 
 def test_a_book_that_is_removed_before_it_is_indexed_never_comes(tmp_path: Path) -> None:

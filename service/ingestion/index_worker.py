@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from indexing.build import BuildSettings, IdTaken, build_book
-from indexing.errors import DiskFull, NotWritable, SourceError, is_full
+from indexing.errors import DiskFull, IndexMismatch, NotWritable, SourceError, UnknownBook, is_full
 from indexing.formats.read import read_book
+from indexing.manifest import Manifest
 from indexing.sources.locate import Source, read_file
 from indexing.store_protocol import Store
 from service.ingestion.incoming import NoState
@@ -116,11 +117,12 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
         )
     report = _progress_reporter(job, jobs, owner)
 
-    def check_wanted() -> None:
+    def check_wanted(manifest: Manifest) -> None:
         if not jobs.has(owner, job.id):
             raise Cancelled
-        if not job.replaces and store.holds(job.book_id):  # it came while this one waited or was built
+        if not job.replaces and _holds_another(store, job):  # it came while this one waited or was built
             raise BookExists(job.book_id)
+        jobs.note_build(job.id, manifest.version, owner)
 
     build = partial(build_book, book, BuildSettings(), store, on_progress=report, on_written=check_wanted)
     try:
@@ -129,6 +131,16 @@ def _index(job: UploadJob, jobs: JobQueue, store: Store, owner: str) -> None:
         if not job.replaces:
             raise BookExists(job.book_id) from error
         build(force=True)
+
+
+def _holds_another(store: Store, job: UploadJob) -> bool:
+    """Whether the store has a book of the job's id that is not of the job itself."""
+    try:
+        return store.holds(job.book_id) and store.manifest(job.book_id).version not in job.builds
+    except UnknownBook:  # removed meanwhile
+        return False
+    except IndexMismatch:
+        return True
 
 
 def _progress_reporter(job: UploadJob, jobs: JobQueue, owner: str) -> Callable[[int, int], None]:

@@ -46,6 +46,8 @@ _LATER = {
     "lease": "double precision",
     # 0 for a job whose book takes the place of none that is there by the time it is indexed.
     "replaces": "integer not null default 1",
+    # The versions of the builds that processes at the job were about to publish.
+    "builds": "text not null default ''",
 }
 
 

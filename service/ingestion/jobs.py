@@ -28,7 +28,7 @@ _MOST_ATTEMPTS = 3
 _REMEMBERED = 1000
 _ID = re.compile("[0-9a-f]{32}")
 _NOT_STOPPED = "update jobs set stopped = 0 where stopped = 1 and owner = ?"
-_COLUMNS = "id, book_id, title, name, status, progress, error, replaces"
+_COLUMNS = "id, book_id, title, name, status, progress, error, replaces, builds"
 
 
 class UnknownJob(Refused):
@@ -62,7 +62,8 @@ class UploadJob:
     """A book to be indexed as ``book_id``, and how far it is: ``progress`` from 0 to 1.
 
     ``name`` is what its uploader calls the file, ``title`` what they call the book, if they do.
-    ``error`` says why it failed, ``replaces`` whether it may take the place of a book that is there.
+    ``error`` says why it failed, ``replaces`` whether it may take the place of a book that is there. Those
+    whose versions are ``builds`` are its own, published by a process that ended before it could say so.
     """
 
     id: str
@@ -73,6 +74,7 @@ class UploadJob:
     progress: float
     error: str | None
     replaces: bool
+    builds: tuple[str, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -266,6 +268,14 @@ class JobQueue:
             query = "update jobs set progress = ? where id = ? and status = 'running' and owner = ?"
             database.execute(query, (round(share, 4), id, owner))
 
+    def note_build(self, id: str, version: str, owner: str = "") -> None:
+        """Note that the process is about to publish a build of that version for the job."""
+        with self.database.connected() as database:
+            change = "update jobs set builds = builds || ' ' || ?"
+            database.execute(
+                f"{change} where id = ? and status = 'running' and owner = ?", (version, id, owner)
+            )
+
     def finish(self, id: str, owner: str = "") -> None:
         """The book is in the store; nothing to a job that was cancelled, or is another's, meanwhile."""
         self._end(id, owner, "status = 'done', progress = 1, error = ?", None)
@@ -328,7 +338,8 @@ class JobQueue:
 
 
 def _job(row: Sequence[Any]) -> UploadJob:
-    return replace(UploadJob(*row), replaces=bool(row[-1]))
+    job = UploadJob(*row)
+    return replace(job, replaces=bool(row[-2]), builds=tuple(row[-1].split()))
 
 
 def _has_job(database: Connection, book_id: str) -> bool:
