@@ -10,7 +10,7 @@ from itertools import product
 from answering.quotes import paragraph_around
 from answering.readable_chapters import chapters_until
 from indexing.book import Chapter
-from indexing.chapters.headings import CHAPTERS_ELSEWHERE
+from indexing.chapters.headings import CHAPTERS_ELSEWHERE, PARTS_ELSEWHERE
 from indexing.chapters.numerals import NUMERAL, numeral
 from indexing.chapters.ordinals import ordinal_elsewhere
 from retrieval.hits import Hit, Readable
@@ -54,8 +54,9 @@ _INNER = re.compile(
     rf"|({NUMERAL})(?=[.:)]|\s*[—–]|\s+-|\s*\Z)",
     re.I,
 )
-_ORDINAL = re.compile(
-    rf"(?:{'|'.join(CHAPTERS_ELSEWHERE)}) ([^:]+)|([^:]+) (?:{'|'.join(CHAPTERS_ELSEWHERE)})(?=:|\Z)", re.I
+_CHAPTER_ELSEWHERE, _PART_ELSEWHERE = (
+    re.compile(rf"(?:{kinds}) ([^:]+)|([^:]+) (?:{kinds})(?=:|\Z)", re.I)
+    for kinds in map("|".join, (CHAPTERS_ELSEWHERE, PARTS_ELSEWHERE))
 )
 _THE = r"(?:(?:the|an?)\s+)?"
 _ADVENTURE = re.compile(rf"{_THE}(?:(?:adventure|story|tale)\s+of\s+{_THE})?", re.I)
@@ -71,15 +72,18 @@ _READ_LAST = re.compile(
 _NOT_OF_READER = r"(?! (?:(?:that|which) )?I\b)"
 LAST_BUT_ONE = r"(?:(?:second|next)[ -]to[ -]last|second[ -]last|last[ -]but[ -]one|penultimate)"
 _CHAPTER = (
-    rf"(?:in|during|of)\s+(?:the\s+(?:{LAST_BUT_ONE}\s+chapter|last\s+chapter\s+but\s+one)\b"
+    rf"(?:(?:the\s+(?:{LAST_BUT_ONE}\s+chapter|last\s+chapter\s+but\s+one)\b"
     rf"|(?:this|the\s+current|the\s+(?:last|final|closing))\s+chapter\b{_NOT_OF_READER}"
-    rf"|{_BEFORE}(?:the\s+)?(?:(?:chapter|canto|act)\s+{_READER}(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b)"
+    rf"|{_BEFORE}(?:the\s+)?(?:(?:chapter|canto|act)\s+{_READER}(?:{NUMERAL})|(?:{NUMERAL})\s+chapter\b))"
     rf"{_OF_PART})"
 )
-_OPENING = re.compile(rf"\s*{_CHAPTER}[\s,:]*", re.IGNORECASE)
-_CLOSING = re.compile(rf"[\s,]+{_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
-_LAST = re.compile(rf"\b(?<!\bto[ -])(?:last|final|closing) chapter\b{_NOT_OF_READER}", re.IGNORECASE)
-_BUT_ONE = re.compile(rf"\b(?:{LAST_BUT_ONE} chapter|last chapter but one)\b", re.IGNORECASE)
+_IN_CHAPTER = rf"(?:in|during|of)\s+{_CHAPTER}"
+_OPENING = re.compile(rf"\s*{_IN_CHAPTER}[\s,:]*", re.IGNORECASE)
+_CLOSING = re.compile(rf"[\s,]+{_IN_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
+_LAST = re.compile(
+    rf"\b(?<!\bto[ -])(?:last|final|closing) chapter\b{_NOT_OF_READER}{_OF_PART}", re.IGNORECASE
+)
+_BUT_ONE = re.compile(rf"\b(?:{LAST_BUT_ONE} chapter|last chapter but one)\b{_OF_PART}", re.IGNORECASE)
 _ENDS = re.compile(rf"\bhow (?:does|did) (?:it|{THE_BOOK}) (?:all )?(?:end|finish|conclude)\b", re.IGNORECASE)
 _END = 0.1  # of a book's characters
 _SMALL = 0.2  # of a passage's
@@ -130,7 +134,7 @@ def part_asked(question: str, book: Readable) -> Part | None:
         first, *others = [(one.start, one.end) for one in numbered] or [(0, 0)]
         return Part(*first, missing=NO_SUCH_CHAPTER, others=tuple(others))
     if (last := last_chapter(question, index.chapters)) is not None:
-        return Part(*last)
+        return Part(*last, missing=NOT_READ if last[1] else NO_SUCH_CHAPTER)
     if _ENDS.search(question):
         return Part(round((1 - _END) * index.characters), index.characters)
     said = [_words(question[match.end() :]) for match in _IN.finditer(question)]
@@ -185,23 +189,41 @@ def numbered_chapters(
     """Those of ``chapters`` that a question asks for by number, and by part if it names one; None for others.
 
     They are several where each part counts its own and none is named. Where none has a number in the book, it
-    is the one at that place.
+    is the one at that place; so it is in a part that is named and whose numbers go on from the part before.
     """
     match = _NUMBERED.search(question)
     if match is None:
         return None
     number, numbers = numeral(match[1] or match[2]), numbers_of(chapters, of_book)
+    inside = _named_part(match[0], of_book)
     if not any(numbers):
-        numbers = [*range(1, len(chapters) + 1)]
+        places = enumerate(chapters if inside is None else _without_openings(inside), 1)
+        return [one for at, one in places if at == number and one in chapters]
     found = [one for one, its in zip(chapters, numbers, strict=True) if its == number]
-    part = _IN_PART.search(match[0])
-    return found if part is None or len(found) < 2 else _of_part(found, *_kind_and_number(part))
+    if inside is None:
+        return found
+    if own := [one for one in found if one in inside]:
+        return own
+    counted = [(one, its) for one, its in zip(inside, numbers_of(inside, of_book), strict=True) if its]
+    if not number or not counted or counted[0][1] == 1:
+        return []
+    return [one for one, _ in counted[number - 1 : number] if one in chapters]
 
 
 def last_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
-    """The bounds of the last of a book's chapters, or the one before it, read or not, where that is asked."""
-    back = 2 if _BUT_ONE.search(question) else 1 if _LAST.search(question) else 0
-    return (chapters[-back].start, chapters[-back].end) if 0 < back <= len(chapters) else None
+    """The bounds of the last of a book's chapters, or the one before it, read or not, where that is asked.
+
+    Of a part, if one is named; (0, 0) where that has none.
+    """
+    match = _BUT_ONE.search(question)
+    back = 2 if match else 1
+    match = match or _LAST.search(question)
+    if match is None:
+        return None
+    inside = _named_part(match[0], chapters)
+    if inside is None:
+        return (chapters[-back].start, chapters[-back].end) if back <= len(chapters) else None
+    return (inside[-back].start, inside[-back].end) if back <= len(inside) else (0, 0)
 
 
 def titled_chapter(question: str, chapters: Sequence[Chapter]) -> tuple[int, int] | None:
@@ -255,8 +277,7 @@ def _own_number(title: str) -> int | None:
         inner = [found for piece in title.split(", ")[1:] if (found := _INNER.match(piece))]
         match = inner[-1] if inner else _NUMBER.match(title)
     if match is None:
-        match = _ORDINAL.match(title.rpartition(", ")[2])
-        return ordinal_elsewhere(match[1] or match[2]) if match else None
+        return _number_elsewhere(_CHAPTER_ELSEWHERE, title.rpartition(", ")[2])
     return numeral(next(filter(None, match.groups())))
 
 
@@ -266,19 +287,46 @@ def _are_most(numbers: Sequence[int | None], chapters: Sequence[Chapter]) -> boo
     return 2 * sum(size for size, number in zip(sizes, numbers, strict=True) if number) >= sum(sizes)
 
 
-def _of_part(chapters: Sequence[Chapter], kind: str, number: int | None) -> list[Chapter]:
-    """Those of a part that their titles name; all where no title names one of that kind."""
-    parts = [
-        {_kind_and_number(match) for piece in one.title.split(", ") if (match := _IN_PART.match(piece))}
-        for one in chapters
-    ]
+def _named_part(asked: str, chapters: Sequence[Chapter]) -> list[Chapter] | None:
+    """Those of a book's chapters whose titles name the part that is asked for.
+
+    None where no part is, and where no title names one of that kind.
+    """
+    part = _IN_PART.search(asked)
+    if part is None:
+        return None
+    kind, number = _kind_and_number(part)
+    parts = [set(filter(None, map(_part_of_title, one.title.split(", ")))) for one in chapters]
     if all(kind != its for of_one in parts for its, _ in of_one):
-        return [*chapters]
+        return None
     return [one for one, of_one in zip(chapters, parts, strict=True) if (kind, number) in of_one]
+
+
+def _part_of_title(piece: str) -> tuple[str, int | None] | None:
+    """The kind and the number of the part that a piece of a title names, if it does."""
+    match = _IN_PART.match(piece)
+    if match is not None:
+        return _kind_and_number(match)
+    number = _number_elsewhere(_PART_ELSEWHERE, piece)
+    return ("part", number) if number else None
 
 
 def _kind_and_number(part: re.Match[str]) -> tuple[str, int | None]:
     return (part[1] or part[4]).lower(), numeral(part[2] or part[3])
+
+
+def _number_elsewhere(kind: re.Pattern[str], piece: str) -> int | None:
+    """The number in a piece of a title in another language: of ``Zweiter Teil``, ``Capítulo primero``."""
+    match = kind.match(piece)
+    said = (match[1] or match[2]).rstrip(".") if match else ""
+    return numeral(said) or ordinal_elsewhere(said)
+
+
+def _without_openings(chapters: Sequence[Chapter]) -> list[Chapter]:
+    """The chapters of a part without the one that is the part itself, before its first."""
+    return [
+        one for one in chapters if not any(other.title.startswith(f"{one.title}, ") for other in chapters)
+    ]
 
 
 def _is_named(title: str, question: str) -> bool:

@@ -133,7 +133,7 @@ class OfItself:
                 return Part(0, 0, SEVERAL_CHAPTERS)
             elif numbered:
                 bounds = numbered[0].start, numbered[0].end
-        if bounds is None:
+        if bounds is None or not bounds[1]:
             return Part(0, 0, NO_CHAPTER_BEGUN if names_this_chapter(question) else NO_SUCH_CHAPTER)
         unread = bounds[1] > self.limit if whole else bounds[0] >= self.limit
         return Part(0, 0, NOT_READ) if unread else Part(*bounds)

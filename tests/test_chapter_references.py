@@ -16,6 +16,7 @@ from answering.chapter_references import (
     Part,
     apart_from_chapter,
     chapter_numbers,
+    last_chapter,
     numbered_chapters,
     numbers_of,
     titled_chapter,
@@ -271,6 +272,13 @@ def of_equal_length(*titles: str) -> list[Chapter]:
     return [Chapter(title, at, at + 1) for at, title in enumerate(titles)]
 
 
+RUNNING = ("PART ONE, I. A", "PART ONE, II. B", "PART TWO: Away", "PART TWO: Away, III", "PART TWO: Away, IV")
+UNNUMBERED = (
+    *("PART ONE: Home", "PART ONE: Home, The Cup", "PART ONE: Home, The Jug"),
+    *("PART TWO: Away", "PART TWO: Away, The Weir", "PART TWO: Away, The Mill"),
+)
+
+
 @pytest.mark.parametrize(
     ("titles", "question", "found"),
     [
@@ -300,6 +308,20 @@ def of_equal_length(*titles: str) -> list[Chapter]:
         (("BOOK I, CHAPTER 1", "BOOK II, CHAPTER 1"), "Who sings in chapter 1 of the third book?", []),
         (("BOOK I, CHAPTER 1", "BOOK II, CHAPTER 1"), "In the first part of chapter 1, who sings?", [0, 1]),
         (("CHAPTER 1", "CHAPTER 2", "CHAPTER 1"), "Who sings in part 2, chapter 1?", [0, 2]),
+        # Numbers that go on from the part before, and none at all.
+        (RUNNING, "Who sings in the second chapter of part two?", [4]),
+        (RUNNING, "Who sings in chapter 4 of part two?", [4]),
+        (RUNNING, "Who sings in part one, chapter 2?", [1]),
+        (RUNNING, "Who sings in the third chapter of part one?", []),
+        (RUNNING, "Who sings in chapter 1 of part three?", []),
+        (UNNUMBERED, "Who sings in the second chapter of part two?", [5]),
+        (UNNUMBERED, "Who sings in the second chapter of part one?", [2]),
+        (UNNUMBERED, "Who sings in the third chapter of part one?", []),
+        (
+            ("Erster Teil, Erstes Kapitel", "Zweiter Teil, Erstes Kapitel"),
+            "Who is in part 2, chapter 1?",
+            [1],
+        ),
     ],
 )
 def test_a_chapter_is_found_by_its_own_number_in_the_part_that_is_named(
@@ -330,6 +352,30 @@ def test_where_several_chapters_have_a_number_its_part_tells_which(qa: BookQA) -
     unclear = answer(qa, "What is chapter 1 called?", "parted")
     assert (unclear.text, unclear.verdict, unclear.note) == ("", "none", SEVERAL_CHAPTERS)
     assert answer(qa, "What is chapter 1 called?", "parted", before=MARKED[1].end).text == PARTED[0].title
+
+
+@pytest.mark.parametrize(
+    ("asked", "bounds"),
+    [
+        ("the last chapter of part one", (1, 2)),
+        ("the last chapter of the first part", (1, 2)),
+        ("the last chapter but one of part two", (3, 4)),
+        ("the last chapter of part three", (0, 0)),
+        ("the last chapter", (4, 5)),
+    ],
+)
+def test_the_last_chapter_of_a_part_is_that_of_the_part(asked: str, bounds: tuple[int, int]) -> None:
+    assert last_chapter(f"Who sings in {asked}?", of_equal_length(*RUNNING)) == bounds
+    assert apart_from_chapter(f"Who sings in {asked}?") == "Who sings?"
+
+
+def test_a_chapter_of_a_part_that_is_not_read_is_not_told(qa: BookQA) -> None:
+    for asked in ("What is the last chapter of part two called?", "What is chapter 1 of part two called?"):
+        assert answer(qa, asked, "parted").text == PARTED[2].title
+        unread = answer(qa, asked, "parted", before=MARKED[1].end)
+        assert (unread.text, unread.evidence) == ("", None)
+    assert answer(qa, "What is the last chapter of part one called?", "parted").text == PARTED[1].title
+    assert answer(qa, "What is the last chapter of part four called?", "parted").note == NO_SUCH_CHAPTER
 
 
 def test_the_chapter_that_somebody_has_read_is_where_the_limit_is(qa: BookQA) -> None:
