@@ -53,7 +53,7 @@ from answering.mentions import said_of_mentions
 from answering.occupations import occupation, occupation_asked
 from answering.of_itself import AUTHOR, CHARACTERS, FIRST_PUBLISHED, GENRE, LOCATION, TITLE, OfItself, Told
 from answering.quoted_speech import said_by
-from answering.related import related
+from answering.related import told_if_any
 from answering.related_questions import related_asked, relatives_asked
 from answering.relatives import relatives
 from answering.said import Said
@@ -118,7 +118,7 @@ def _said(question: str, book: OfItself) -> Said | None:
     if (named := name_asked(question)) is not None:
         return name_of(named, book)
     if (asked_for := related_asked(question)) is not None:
-        return related(asked_for, book)
+        return told_if_any(asked_for, book)
     if (several := relatives_asked(question)) is not None:
         return relatives(several, book)
     if (worker := occupation_asked(question)) is not None:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 
 from answering.counted import BESIDE, Signs, counted_person, is_counted, nearness, told
 from answering.of_itself import OfItself
 from answering.owners import CALLED, NEAR, Mention, Owners, Word, between
-from answering.related_questions import RelatedQuestion, Relation
+from answering.related_questions import RELATIONS, RelatedQuestion, Relation
 from answering.said import Said
 from text.honorifics import is_title
 from text.named_entities import Entity
 
+# What may be somebody else's (docs/facts.md).
+_NEAR_NOBODY, _OF_ANOTHER = 0.5, 3.0
 _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
 _IS_OTHER = 1.0  # log he / she, from where on somebody is no brother, or no sister, as by a title
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
@@ -31,6 +34,20 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
 
     None where nobody is called as is asked, or nothing is named there, and of a short story.
     """
+    counting = _counting(asked, book)
+    return None if counting is None else counting.told()
+
+
+def told_if_any(asked: RelatedQuestion, book: OfItself) -> Said | None:
+    """As ``related`` has it; nobody where nothing in the story says that somebody stands in that relation."""
+    counting = _counting(asked, book)
+    if counting is None or not counting.is_of_others():
+        return None if counting is None else counting.told()
+    part = "the book" if book.is_whole else "what has been read of the book"
+    return Said((), f"{part} does not say who {asked.whom}’s {asked.relation.words[0]} is", guessed=True)
+
+
+def _counting(asked: RelatedQuestion, book: OfItself) -> _Counting | None:
     whom = None if asked.whom is None else counted_person(asked.whom, book)
     if whom is None and (asked.whom is not None or not is_counted(book)):
         return None
@@ -38,8 +55,7 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"
     if asked.relation.is_residence:
         spoken_of = f"the home of {asked.whom}"
-    found = _Counting(book, asked.relation, whom).scored()
-    return told(found, book, f"named most where {spoken_of} may be spoken of")
+    return _Counting(book, asked.relation, whom, f"named most where {spoken_of} may be spoken of")
 
 
 class _Counting:
@@ -50,7 +66,8 @@ class _Counting:
     ``whom`` is what the other word says ("Odo's daughter").
     """
 
-    def __init__(self, book: OfItself, relation: Relation, whom: Entity | None) -> None:
+    def __init__(self, book: OfItself, relation: Relation, whom: Entity | None, about: str) -> None:
+        self._book, self._about = book, about
         self._story, self._relation = book.story, relation
         self._owners = Owners(book, whom)
         self._whom, self._he = self._owners.whom, self._owners.he
@@ -62,13 +79,36 @@ class _Counting:
         self._mentions = sorted((*place, i) for i, one in enumerate(self._named) for place in one.places)
         self._wanted = self._wanted_pronoun()
         self._signs: dict[int, Signs] = defaultdict(Signs)
+        self._unowned: dict[int, Signs] = defaultdict(Signs)  # by words of which nobody is said to have them
+        self._is_owned = False  # whether a word of the relation is said to be of whom it is asked for
 
-    def scored(self) -> list[tuple[str, float, Signs]]:
-        """The names of those for whom something speaks, with their scores."""
+    def told(self) -> Said | None:
+        """Those for whom something speaks, the likeliest first."""
+        scored = [(self._named[i].name, score, signs) for i, score, signs in self._scored]
+        return told(scored, self._book, self._about)
+
+    def is_of_others(self) -> bool:
+        """Whether only what is somebody else's speaks for the first, who is not of the family, either."""
+        if (
+            not self._scored
+            or self._is_owned
+            or self._whom is None
+            or self._relation.words[0] not in RELATIONS
+        ):
+            return False
+        i, _, first = max(self._scored, key=lambda one: one[1])
+        free = self._unowned[i]
+        if self._is_namesake(i) or free.stated:
+            return False
+        return free.near < _NEAR_NOBODY and first.inverse < _OF_ANOTHER
+
+    @cached_property
+    def _scored(self) -> list[tuple[int, float, Signs]]:
+        """Those for whom something speaks, with their scores."""
         for word in self._owners.words({*self._relation.words, *self._relation.inverse}):
             self._count(word)
         return [
-            (self._named[i].name, self._score(i, signs), signs)
+            (i, self._score(i, signs), signs)
             for i, signs in self._signs.items()
             if i in self._sought and signs.places and self._may_be(i)
         ]
@@ -104,7 +144,11 @@ class _Counting:
         around = between(word.start - NEAR, word.end + BESIDE, self._mentions)
         owner, sure = self._owners.owner(word)
         if word.text in self._relation.words:
-            self._count_named(word, around, self._owners.weight(word, owner, sure))
+            self._is_owned |= owner is not None and owner == self._whom
+            weight = self._owners.weight(word, owner, sure)
+            self._count_named(word, around, weight, self._signs)
+            if owner is None:
+                self._count_named(word, around, weight, self._unowned)
         if owner is None or owner == self._whom:
             return
         if word.text in self._relation.inverse and self._owners.is_near(word):
@@ -115,7 +159,9 @@ class _Counting:
         named = between(word.start, word.start + 1, self._mentions)
         return self._story[word.start].isupper() and any(end > word.end for _, end, _ in named)
 
-    def _count_named(self, word: Word, around: Sequence[Mention], weight: float) -> None:
+    def _count_named(
+        self, word: Word, around: Sequence[Mention], weight: float, signs: dict[int, Signs]
+    ) -> None:
         if not weight:
             return
         for start, end, i in around:
@@ -126,7 +172,7 @@ class _Counting:
             is_stated = follows or (
                 end <= word.opens and _BEHIND_NAME.fullmatch(self._story, end, word.opens)
             )
-            self._signs[i].add((start, end), near, weight if is_stated else 0.0)
+            signs[i].add((start, end), near, weight if is_stated else 0.0)
 
     def _count_inverse(self, word: Word, around: Sequence[Mention], owner: int, sure: float) -> None:
         """Odo's daughter, and more of his daughter Kate, for whose father Odo may be asked."""

@@ -110,6 +110,24 @@ def test_whoever_is_named_most_beside_the_word_is_told(qa: BookQA, question: str
     assert all(0 < one <= 0.9 for one in confidences)
 
 
+@pytest.mark.parametrize(
+    ("question", "whose"),
+    [
+        ("Who is Dilly's father?", "Dilly’s father"),  # Edmund is named beside Orla's
+        ("Who is Mr. Harker's sister?", "Mr. Harker’s sister"),
+        ("Who are Mr. Harker's daughters?", "Mr. Harker’s daughter"),
+    ],
+)
+def test_nobody_is_told_for_a_relation_that_is_only_somebody_else_s(
+    qa: BookQA, question: str, whose: str
+) -> None:
+    for before in (None, len(STORY) - 10):
+        cited = answer(qa, question, before=before)
+        part = "the book" if before is None else "what has been read of the book"
+        assert (cited.text, cited.verdict) == ("", "none")
+        assert cited.note == f"{part} does not say who {whose} is"
+
+
 def test_nobody_is_related_to_themselves(qa: BookQA) -> None:
     told = qa.answer(Ask("lock", "Who is Orla's father?", retriever="bm25", reader="overlap", n_best=5))
     assert "Orla Pell" not in {one.text for one in told.candidates}
