@@ -14,6 +14,7 @@ from indexing.chapters.headings import CHAPTERS_ELSEWHERE, PARTS_ELSEWHERE
 from indexing.chapters.numerals import NUMERAL, numeral
 from indexing.chapters.ordinals import ordinal_elsewhere
 from retrieval.hits import Hit, Readable
+from text.bare_questions import bare_question
 from text.book_words import THE_BOOK
 from text.question_kinds import TELLING_NOTHING, Kind, needs_conversation, question_kind
 from text.quotations import place_once, quotation
@@ -78,6 +79,14 @@ _CHAPTER = (
     rf"{_OF_PART})"
 )
 _IN_CHAPTER = rf"(?:in|during|of)\s+{_CHAPTER}"
+# "And in chapter 3?", "What about the last chapter?"
+_ALONE = re.compile(
+    rf"\s*(?:(?:and|but|so|then|ok(?:ay)?)\b,?\s+)*(?:(?:(?:what|how)\s+about|and)\s+(?:in\s+)?|in\s+)"
+    rf"(?P<chapter>{_CHAPTER})[\s?.!]*",
+    re.IGNORECASE,
+)
+_SOME_CHAPTER = re.compile(rf"(?:(?<=\bin )|(?<=\bof )|\b(?!act\b)){_CHAPTER}", re.IGNORECASE)
+_IN_BOOK = re.compile(rf"\s+(?:in|of)\s+{THE_BOOK}\Z", re.IGNORECASE)
 _OPENING = re.compile(rf"\s*{_IN_CHAPTER}[\s,:]*", re.IGNORECASE)
 _CLOSING = re.compile(rf"[\s,]+{_IN_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
 _LAST = re.compile(
@@ -167,6 +176,20 @@ def apart_from_chapter(question: str) -> str:
     asks = kind == Kind.YES_NO or not (kind == Kind.OTHER or needs_conversation(bare))
     whole = tells and asks and question_kind(question) != Kind.SUMMARISE
     return bare[:1].upper() + bare[1:] if whole else question
+
+
+def chapter_alone(question: str) -> str | None:
+    """The chapter of which the same is asked as before: chapter 3, of "And in chapter 3?"; None of others."""
+    match = _ALONE.fullmatch(question)
+    return None if match is None else match["chapter"]
+
+
+def asked_of_chapter(question: str, chapter: str) -> str:
+    """What a question asks, of another chapter than it names, or of that one alone where it names none."""
+    bare = bare_question(question)
+    if _SOME_CHAPTER.search(bare):
+        return f"{_SOME_CHAPTER.sub(lambda _: chapter, bare)}?"
+    return f"{_IN_BOOK.sub('', bare)} in {chapter}?"
 
 
 def of_whole_book(question: str) -> str | None:

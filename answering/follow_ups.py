@@ -6,15 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from answering.ask import Ask, BadRequest
+from answering.chapter_references import asked_of_chapter, chapter_alone
 from answering.spoilers import SpoilerGuard
-from text.coreference import Asked
+from text.coreference import Asked, leans
+
+
+def leans_on_others(question: str) -> bool:
+    """Whether something in a question may stand for what was said before, or it is but a chapter's name."""
+    return leans(question) or chapter_alone(question) is not None
 
 
 def understood_alone(ask: Ask, read: str | None, rewrite: Callable[[str, Sequence[Asked]], str]) -> Ask:
     """``ask`` with its question as ``rewrite`` puts it after the turns before, and without its conversation.
 
     ``read`` is what has been read of the book, None where there is no limit. An answer of the conversation
-    that names what does not come up there, for it was given for another limit, is not told.
+    that names what does not come up there, for it was given for another limit, is not told. "And in chapter
+    3?" asks what was asked last, of that chapter.
     """
     turns = [(turn.question, turn.answer) for turn in ask.conversation]
     if read is not None:
@@ -22,6 +29,14 @@ def understood_alone(ask: Ask, read: str | None, rewrite: Callable[[str, Sequenc
         turns = [(question, "" if guard.leaks(answer) else answer) for question, answer in turns]
     alone = replace(ask, conversation=())
     try:
-        return replace(alone, question=rewrite(ask.question, turns))
+        of_chapter = replace(alone, question=_of_its_chapter(ask))
+        return replace(of_chapter, question=rewrite(of_chapter.question, turns))
     except BadRequest:  # a blank in it, say
         return alone
+
+
+def _of_its_chapter(ask: Ask) -> str:
+    """The question, or what was asked last of another chapter where it only names one."""
+    chapter = chapter_alone(ask.question)
+    asked = [turn.question for turn in ask.conversation if chapter_alone(turn.question) is None]
+    return ask.question if chapter is None or not asked else asked_of_chapter(asked[-1], chapter)

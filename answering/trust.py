@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from answering.ask import Ask
+from answering.chapter_references import chapter_alone
 from answering.citing import Candidate, Verdict
 from answering.which_chapter import looked_for
 from readers import spec_of
@@ -64,7 +65,8 @@ def refusal(ask: Ask) -> str | None:
         kind = next((one for one in following if one not in {Kind.YES_NO, Kind.OTHER}), kind)
     if kind in _CANNOT:
         return _CANNOT[kind]
-    return _CONVERSATION if needs_conversation(ask.question) else None
+    alone = needs_conversation(ask.question) or chapter_alone(ask.question) is not None
+    return _CONVERSATION if alone else None
 
 
 def _behind_first(question: str) -> list[str]:

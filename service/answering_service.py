@@ -16,6 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from answering.ask import Turn
 from answering.book_qa import MOST_WARMED, Ask, BookQA, Searched
+from answering.follow_ups import leans_on_others
 from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook
 from indexing.shelves import Shelf
@@ -33,7 +34,6 @@ from service.observing.tracing import Tracer
 from service.overviews import Overviews
 from service.schemas import AnswerRequest, AnswerResponse, ReaderOut, SearchRequest
 from service.settings import Settings
-from text.coreference import leans
 from text.errors import StoryQAError
 from text.registry import UnknownName
 
@@ -116,7 +116,7 @@ class Service:
             raise UnknownName("reader", ask.reader, readers)
         if ask.retriever not in self._allowed_retrievers:
             raise UnknownName("retriever", ask.retriever, self._allowed_retrievers)
-        if not spec_of(ask.reader).language_model and not leans(ask.question):
+        if not spec_of(ask.reader).language_model and not leans_on_others(ask.question):
             return replace(ask, conversation=())  # what changes nothing tells no two questions apart
         return ask
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answering.ask import Turn
 from answering.book_qa import Ask, BookQA
 from answering.chapter_references import (
     NO_CHAPTER_BEGUN,
@@ -15,6 +16,7 @@ from answering.chapter_references import (
     SEVERAL_CHAPTERS,
     Part,
     apart_from_chapter,
+    chapter_alone,
     chapter_numbers,
     last_chapter,
     numbered_chapters,
@@ -22,6 +24,7 @@ from answering.chapter_references import (
     titled_chapter,
 )
 from answering.citing import CitedAnswer
+from answering.follow_ups import leans_on_others
 from indexing.book import Book, Chapter, Passage
 from indexing.build import build_book
 from indexing.manifest import BuildSettings
@@ -376,6 +379,52 @@ def test_a_chapter_of_a_part_that_is_not_read_is_not_told(qa: BookQA) -> None:
         assert (unread.text, unread.evidence) == ("", None)
     assert answer(qa, "What is the last chapter of part one called?", "parted").text == PARTED[1].title
     assert answer(qa, "What is the last chapter of part four called?", "parted").note == NO_SUCH_CHAPTER
+
+
+LIT = "Can you tell me who lit the lamp?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "alone"),
+    [
+        ([LIT], "And in chapter 3?", "Who lit the lamp in chapter 3?"),
+        ([LIT], "What about the second chapter?", "Who lit the lamp in the second chapter?"),
+        ([LIT, "And in chapter 2?"], "and chapter one", "Who lit the lamp in chapter one?"),
+        (["In chapter 1, who lit the lamp?"], "And in chapter 2?", "In chapter 2, who lit the lamp?"),
+        (["What is chapter 1 called?"], "But in the last chapter?", "What is the last chapter called?"),
+        (["What happens in the last chapter?"], "And in chapter 2?", "What happens in chapter 2?"),
+        (["Who is in the story?"], "In chapter 2?", "Who is in chapter 2?"),
+        (
+            ["Who was Wenna?", "Where did she wait?"],
+            "And in chapter 3?",
+            "Where did Wenna wait in chapter 3?",
+        ),
+    ],
+)
+def test_of_a_chapter_that_is_only_named_is_asked_what_was_asked_last(
+    qa: BookQA, asked: list[str], question: str, alone: str
+) -> None:
+    turns = tuple(Turn(one, "") for one in asked)
+    given = Ask("kiln", question, retriever="bm25", reader="overlap", conversation=turns)
+    told, itself = qa.answer(given), qa.answer(replace(given, question=alone, conversation=()))
+    assert told.rewritten == (itself.rewritten or alone)
+    assert (told.text, told.note, told.passages) == (itself.text, itself.note, itself.passages)
+    assert leans_on_others(question)
+    assert "something said before" in str(qa.answer(replace(given, conversation=())).note)
+
+
+def test_of_a_chapter_that_is_not_read_a_follow_up_tells_nothing(qa: BookQA) -> None:
+    turns = (Turn("Who lit the lamp in chapter 1?", "Tamsin"), Turn("And in chapter 2?", "Jory"))
+    cited = answer(qa, "And in chapter 3?", conversation=turns, before=MARKED[1].end)
+    assert (cited.text, cited.evidence, cited.note) == ("", None, NO_SUCH_CHAPTER)
+    assert "Hedra" not in str(cited)
+
+
+@pytest.mark.parametrize(
+    "question", ["And who is in chapter 3?", "Chapter 3", "What about Wenna in chapter 3?"]
+)
+def test_what_is_more_than_a_chapter_asks_for_itself(question: str) -> None:
+    assert chapter_alone(question) is None
 
 
 def test_the_chapter_that_somebody_has_read_is_where_the_limit_is(qa: BookQA) -> None:
