@@ -58,7 +58,7 @@ from answering.related_questions import related_asked, relatives_asked
 from answering.relatives import relatives
 from answering.said import Said
 from answering.which_chapter import asks_page, chapters_of, looked_for
-from answering.who_is import described, description_asked
+from answering.who_is import described, description_asked, each_described, several_asked
 from readers import spec_of
 from text.cloze import find_blank
 
@@ -113,6 +113,8 @@ def _said(question: str, book: OfItself) -> Said | None:
         return _of_chapter(book, question, partial(said_of_mentions, asked=mentions))
     if (mentions := mentions_asked(question)) is not None:
         return said_of_mentions(book, None, mentions)
+    if names := several_asked(question):
+        return each_described(names, book)
     if (name := description_asked(question)) is not None:
         return described(name, book)
     if (named := name_asked(question)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from answering.citing import passage_at
@@ -13,16 +14,25 @@ from answering.said import Said, said_at
 from encoders.cross_encoder import load_crossencoder
 from indexing.book import Passage
 from text.book_words import THE_BOOK
+from text.named_entities import Entity
 from text.question_kinds import GIVE_DESCRIPTION
 
+_NOTE = "what the book says in its own sentences, chosen as `who` does"
 _TELLS = 0.6  # that one of the sentences says who somebody is (docs/who.md)
 _IN = rf"(?: in {THE_BOOK})?"
+_AGAIN = r"(?:,? (?:again|exactly|anyway|really))?"
 _PLEASE = r"(?:(?:can|could) you )?(?:please )?"
 _WHO = re.compile(
-    rf"(?:who(?:['’]s| is| was) (?P<who>.+?)(?:,? (?:again|exactly|anyway|really))?{_IN}"
+    rf"(?:who(?:['’]s| is| was) (?P<who>.+?){_AGAIN}{_IN}"
     r"|(?P<only>.+?)\? who (?:is|was) (?:that|he|she))[?!.\s]*",
     re.I,
 )
+_SEVERAL = re.compile(
+    rf"who (?:(?:are|were) (?P<names>.+? and .+?)|(?P<told>.+? and .+?) (?:are|were)){_AGAIN}{_IN}[?!.\s]*",
+    re.I,
+)
+_BETWEEN_NAMES = re.compile(r",? and (?:also )?|, ")
+_MOST_NAMES, _OF_EACH = 5, 2  # of several, and sentences of each
 _DESCRIBED = re.compile(
     rf"(?:{_PLEASE}(?:describe|tell (?:me|us) (?:more |something )?about) (?P<told>.+?){_IN}"
     rf"|what (?:is|was) (?P<like>.+?) like(?: as a person)?{_IN}"
@@ -42,6 +52,14 @@ def who_is_asked(question: str) -> str | None:
 def description_asked(question: str) -> str | None:
     """The name of whom a question wants to be told about; None of other questions."""
     return _name(_DESCRIBED.fullmatch(" ".join(question.split())))
+
+
+def several_asked(question: str) -> list[str]:
+    """The names of those of whom a question asks who they are, if they are several; none of others."""
+    line = " ".join(question.split())
+    match = _SEVERAL.fullmatch(line)
+    names = _BETWEEN_NAMES.split(match["names"] or match["told"] if match else description_asked(line) or "")
+    return names if 1 < len(names) <= _MOST_NAMES and all(name and is_name(name) for name in names) else []
 
 
 def _name(match: re.Match[str] | None) -> str | None:
@@ -69,9 +87,25 @@ def person_asked(question: str, book: OfItself, k: int) -> tuple[str, list[Passa
 def described(name: str, book: OfItself) -> Said | None:
     """What the book says of whoever is called so, in its own sentences; None where nobody is."""
     person = book.person(name)
-    told = [] if person is None else sorted(descriptions(book.story, person, SENTENCES, load_crossencoder()))
+    return None if person is None else _described([person], book, SENTENCES, _NOTE)
+
+
+def each_described(names: Sequence[str], book: OfItself) -> Said | None:
+    """The same of several, one after the other; who is not known is said. None where nobody is."""
+    found = {name: book.person(name) for name in names}
+    persons = list({one.name: one for one in found.values() if one is not None}.values())
+    so_far = "" if book.is_whole else " so far"
+    unknown = [f"nobody, or more than one, is called {name}{so_far}" for name in found if found[name] is None]
+    return _described(persons, book, _OF_EACH, "; ".join([*unknown, _NOTE]))
+
+
+def _described(persons: Sequence[Entity], book: OfItself, k: int, note: str) -> Said | None:
+    told = {
+        (start, end): None
+        for person in persons
+        for start, end, _ in sorted(descriptions(book.story, person, k, load_crossencoder()))
+    }
     if not told:
         return None
-    places = [book.evidence(start, end) for start, end, _ in told]
-    note = "what the book says in its own sentences, chosen as `who` does"
+    places = [book.evidence(start, end) for start, end in told]
     return said_at(" … ".join(one.text for one in places), _TELLS, places, note, guessed=True)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from server import problem, serving, wait_until_ready
 
+from answering.of_itself import OfItself
 from answering.profiles import Profile, profile
 from answering.quotes import story_text
+from answering.who_is import each_described, several_asked
 from evaluation.sample import sample_story
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
@@ -109,6 +111,39 @@ def test_an_unknown_name_is_no_guess_but_names_who_is_near(
     with pytest.raises(UnknownCharacter, match="nobody is called") as raised:
         told(index, cache, asked)
     assert near is None or near in raised.value.near
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who are Peter Brown and Mary Turner?", ["Peter Brown", "Mary Turner"]),
+        ("who were Peter, Mary, and Aldith Sarn again?", ["Peter", "Mary", "Aldith Sarn"]),
+        ("Tell me about Mr. Brown and the Mayor", ["Mr. Brown", "the Mayor"]),
+        ("Who Peter Brown and Mary are?", ["Peter Brown", "Mary"]),  # as it is behind "Can you tell me"
+        ("Who are the main characters and why?", []),
+        ("Who are Peter's father and mother?", []),
+        ("Who are Peter and the others?", []),
+        ("Who is Peter Brown?", []),
+    ],
+)
+def test_who_several_are_is_asked_by_their_names(question: str, names: list[str]) -> None:
+    assert several_asked(question) == names
+
+
+def test_of_several_is_told_what_is_known_of_each_and_nothing_from_behind_the_limit(index: BookIndex) -> None:
+    asked = ["Mary Turner", "Peter Brown"]
+    for limit in (len(STORY), LATER):
+        told = each_described(asked, OfItself(index, limit))
+        assert told is not None
+        [said] = told.candidates
+        places = [one for one in (said.evidence, *said.also) if one is not None]
+        assert [one.text for one in places] == said.text.split(" … ")
+        assert len(places) == len({one.start for one in places})
+        assert all(one.end <= limit for one in places)
+        assert "Peter Brown kept the ferry." in said.text
+        assert ("Turner" in said.text) == (limit > LATER)
+        assert ("called Mary Turner so far" in str(said.note)) == (limit == LATER)
+    assert each_described(["Tom Vell", "Osk"], OfItself(index, LATER)) is None
 
 
 @pytest.mark.parametrize("asked", ["", "   ", "the", "?!", "🜁", "a" * 200, "(", "\ud800"])
