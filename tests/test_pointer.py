@@ -185,6 +185,27 @@ def test_copied_neighbours_are_given_as_they_stand_in_the_passage(reader: Genera
     assert reader._text(reading, windows, places, said) == "to hide it."
 
 
+def test_names_that_are_written_and_not_copied_have_the_capitals_of_the_passages(
+    reader: GenerateReader,
+) -> None:
+    from readers.default.generate import _Token
+
+    [reading] = reader.prepare(
+        [Reading("Who?", (*PASSAGES, "Then Vell told Maud so, and Mr. Pask told Vell."))]
+    )
+    windows = chosen_windows(reading)
+    ids = windows[0][1].window.ids
+    places = [(0, i - windows[0][1].window.first) for i in range(len(ids))]
+    lamp = load_tokenizer().encode("lamp", add_special_tokens=False).ids[0]
+
+    def said(text: str) -> list[_Token]:
+        return [_Token(id, 0, 0.0) for id in load_tokenizer().encode(text, add_special_tokens=False).ids]
+
+    written = [*said("maud's"), _Token(lamp, [*ids].index(lamp), 0.9), *said("and mr. pask, vell told her")]
+    text = reader._text(reading, windows, places, written)
+    assert text == "Maud's lamp and Mr. Pask, Vell told her"
+
+
 def test_a_ranking_is_the_log_probability_of_the_tokens(
     reader: GenerateReader, decoder: PointerDecoder
 ) -> None:

@@ -91,7 +91,7 @@ def respelled(question: str, text: str) -> str:
     question = _OWNER.sub(partial(_owner, text), question)
     names, near = names_in(question), NEAR
     if not names and question[1:].islower():
-        question = _capitalised(question, text)
+        question = capitalised(question, text)
         names, near = [question[token.start : token.end] for token in tokens(question)], NEARER
     long = [name for name in dict.fromkeys(names) if len(name) >= SHORTEST_MISSPELT and name.isalpha()]
     for name in [one for one in long if not _mentions(text, one)][:MOST_MISSPELT]:
@@ -102,8 +102,8 @@ def respelled(question: str, text: str) -> str:
     return question
 
 
-def _capitalised(question: str, text: str) -> str:
-    """The question with a capital for each name, and for titles beside one that the text has so."""
+def capitalised(question: str, text: str) -> str:
+    """What is said with a capital for each name, and for titles beside one that the text has so."""
     lower = _names_in_lower_case(text)
 
     def named(match: re.Match[str]) -> str:

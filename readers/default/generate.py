@@ -17,6 +17,7 @@ from encoders.runtime import OPENVINO
 from encoders.sizes import weights_folder
 from readers.default.decoding import Read
 from readers.reading import Answer, Ranker, Reading, Span, encode_readings, merged
+from text.question_names import capitalised
 from text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class GenerateReader(Ranker):
     """Writes answers with a pointer-generator over the cross-encoder's states of all passages.
 
     Words that are copied from one another's neighbours are given as they stand in the passage, case
-    and all; others in lower case, as the encoder's vocabulary has them. An answer is supported by
+    and all; others in lower case, as the encoder's vocabulary has them, but for what the passages have as a
+    name. An answer is supported by
     the sentence with the most copy and attention mass. Its score is the log-probability that beams
     are ordered by, its confidence the geometric mean of its tokens' probabilities.
     """
@@ -196,7 +198,9 @@ class GenerateReader(Ranker):
         tokens: Sequence[_Token],
     ) -> str:
         """The tokens as text; where neighbours were copied, what stands between them as well."""
+        passages = "\n\n".join(reading.passages)
         text = ""
+        copied = 0  # characters of it, behind which words are in lower case
         before: tuple[int, int] | None = None
         for token in tokens:
             piece = self._tokenizer.id_to_token(token.id) or ""
@@ -211,12 +215,15 @@ class GenerateReader(Ranker):
                 if before == (place[0], place[1] - 1):
                     gap = passage[offsets[place[1] - 1][1] : start]
                     text += (" " if gap.strip() == "" and gap else gap) + word
-                    before = place
+                    copied, before = len(text), place
                     continue
+                if not joined:
+                    text = text[:copied] + capitalised(text[copied:], passages)
             glued = joined or not text or word in _CLOSING or text[-1:] in _OPENING
             text += word if glued else f" {word}"
+            copied = copied if place is None else len(text)
             before = place
-        return text.strip()
+        return (text[:copied] + capitalised(text[copied:], passages)).strip()
 
 
 _CLOSING = frozenset(".,;:!?')]}\u2019")
