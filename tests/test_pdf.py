@@ -17,7 +17,7 @@ from indexing.chapters.numerals import numeral, roman
 from indexing.errors import SourceError
 from indexing.formats.initials import with_initials
 from indexing.formats.page_layout import Bookmark, Line, lay_out
-from indexing.formats.running_heads import printed_labels, without_heads
+from indexing.formats.running_heads import printed_labels, running_heads, without_heads
 
 
 def paragraphs(text: str) -> list[str]:
@@ -115,12 +115,12 @@ def numbered(printed: str) -> list[list[Line]]:
 )
 def test_pages_without_a_number_count_on_from_those_beside_them(printed: str, labels: str) -> None:
     wanted = [None if label == "-" else label for label in labels.split()]
-    assert printed_labels(numbered(printed)) == wanted
+    assert printed_labels(len(printed.split()), running_heads(numbered(printed))) == wanted
 
 
 @pytest.mark.parametrize("printed", ["- - - -", "7 7 7 7 7 8 8 8", "1 2 3 4 1 2 3 4 1 2 3 4", "4 3 2 1"])
 def test_numbers_that_do_not_count_the_pages_label_none(printed: str) -> None:
-    assert printed_labels(numbered(printed)) is None
+    assert printed_labels(len(printed.split()), running_heads(numbered(printed))) is None
 
 
 def test_roman_numerals_are_written_as_they_are_read() -> None:
@@ -240,7 +240,7 @@ def test_heads_and_numbers_go_and_lines_that_stand_elsewhere_stay() -> None:
         for page in range(12)
     ]
     pages[6].insert(4, row("The Gull", 6, 451))
-    kept = without_heads(pages)
+    kept = without_heads(pages, running_heads(pages))
     assert [len(page) for page in kept] == [9, 9, 9, 9, 9, 9, 10, 9, 9, 9, 9, 9]
     assert kept[6][3].text == "The Gull"
 
@@ -253,7 +253,7 @@ def test_numbers_that_do_not_count_with_the_pages_are_chapters_of_the_book() -> 
         ]
         for chapter, page in ((1, 0), (2, 4), (3, 7), (4, 9))
     ]
-    assert without_heads(pages) == pages
+    assert without_heads(pages, running_heads(pages)) == pages
 
 
 def test_a_bookmark_without_a_place_on_its_page_leads_to_the_page() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from indexing.formats.archive import listed
-from indexing.formats.markup import NOTE_MARK, Block
+from indexing.formats.markup import BEFORE_INITIAL, NOTE_MARK, WORDS_OF_ONE_LETTER, Block
 from indexing.formats.plain_text import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -40,9 +40,8 @@ _NOTE_LINKS = frozenset(
 _PAGE_NUMBERS = frozenset(["pagenum", "pageno", "pagenumber", "page-number", "pagebreak", "doc-pagebreak"])
 _PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
 # The first letter of a chapter is often a picture, whose ``alt`` says which.
-_INITIAL = re.compile(r"[\"'\u2018-\u201f\xab]?\s?[^\W\d_]")
+_INITIAL = re.compile(rf"{BEFORE_INITIAL}[^\W\d_]")
 _GOES_ON = re.compile(r"['\u2019]?[^\W\d_]")  # as the rest of its word does
-_WORDS_OF_ONE_LETTER = ("A", "I")
 _OPENING = re.compile(r"(?:^|\s)[\"'\u2018-\u201f\xab]$")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
@@ -219,7 +218,7 @@ class _PageReader(HTMLParser):
         letter = self._initial[1]
         if not letter or rest[0] in (letter[-1], letter[-1].upper()):
             return
-        is_word = letter[-1] in _WORDS_OF_ONE_LETTER and len(self._pieces) == 1 and rest[0].isspace()
+        is_word = letter[-1] in WORDS_OF_ONE_LETTER and len(self._pieces) == 1 and rest[0].isspace()
         if not _GOES_ON.match(rest.lstrip() if is_word else rest):
             return
         before = self._pieces[-2][-2:] if len(self._pieces) > 1 else ""

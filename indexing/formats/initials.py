@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from indexing.formats.markup import BEFORE_INITIAL, WORDS_OF_ONE_LETTER
 from indexing.formats.page_layout import Line
 
-_INITIAL = re.compile(r"[\"'\u2018-\u201f\xab]?\s?([^\W\d_]{1,2})")
+_INITIAL = re.compile(rf"{BEFORE_INITIAL}([^\W\d_]{{1,2}})")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_WORDS_OF_ONE_LETTER = ("a", "i")
 _TALLER = 1.5  # times the line beside it
 _MOST_INITIALS = 20  # on a page, that are looked at
 
@@ -68,7 +68,7 @@ def _goes_on(text: str) -> bool:
 def _joined(initial: str, text: str, words: Counter[str]) -> str:
     """The initial and the text: two words where the book has the second more often than both as one."""
     found, rest = _INITIAL.fullmatch(initial), _WORD.match(text)
-    if found and rest and found[1].lower() in _WORDS_OF_ONE_LETTER:
+    if found and rest and found[1].upper() in WORDS_OF_ONE_LETTER:
         second = rest[0].lower()
         if words[second] - 1 > words[found[1].lower() + second]:  # it is counted itself, too
             return f"{initial} {text}"

@@ -27,6 +27,9 @@ _NOT_A_CHAPTER = re.compile(
 _LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
 NOTE_SIGN = r"[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?"
 NOTE_MARK = re.compile(rf"\s*{NOTE_SIGN}\s*")  # what leads to a note
+# Before a first letter that is set large: a quotation mark.
+BEFORE_INITIAL = r"[\"'\u2018-\u201f\xab]?\s?"
+WORDS_OF_ONE_LETTER = ("A", "I")
 _NO_WORD = re.compile(r"[ivxlc]+|\d+", re.I)  # years; and in small letters words and names
 _BARE = re.compile(rf"(?<!\S){NUMERAL}$")
 _NEAREST = 5  # headings behind a place that may be of what begins there

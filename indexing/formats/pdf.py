@@ -16,7 +16,7 @@ from indexing.formats.initials import with_initials
 from indexing.formats.markup import Document
 from indexing.formats.page_layout import Bookmark, Line, lay_out
 from indexing.formats.plain_text import normalise
-from indexing.formats.running_heads import printed_labels, without_heads
+from indexing.formats.running_heads import printed_labels, running_heads, without_heads
 
 _KIND = "a PDF"
 _MOST_PAGES = 20_000
@@ -62,9 +62,10 @@ def read_pdf(data: bytes, name: str) -> Document:
         raise damaged(name, _KIND, (reason[1] if reason else str(error)).lower()) from error
     _check_text(pages, name)
     pages = with_initials(pages)
-    content, contents, starts = lay_out(without_heads(pages), bookmarks)
+    heads = running_heads(pages)
+    content, contents, starts = lay_out(without_heads(pages, heads), bookmarks)
     sheets = [label or str(number) for number, label in enumerate(stated, 1)]
-    labels = sheets if any(stated) else printed_labels(pages) or sheets
+    labels = sheets if any(stated) else printed_labels(len(pages), heads) or sheets
     numbered = tuple(Page(label, start) for label, start in zip(labels, starts, strict=True) if label)
     return Document(content, title, author, contents, numbered)
 

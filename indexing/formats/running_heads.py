@@ -38,25 +38,44 @@ class _Count(NamedTuple):
         return roman(number) if self.style == "I" else roman(number).lower()
 
 
-def without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """The pages without running heads and feet and without page numbers.
+def running_heads(pages: Sequence[Sequence[Line]]) -> list[Line]:
+    """Running heads and feet, and page numbers.
 
     These are the lines at the edges of pages that stand where, on a fifth of the pages, lines repeat or
     hold numbers that count on with the pages.
     """
-    heads = {id(line) for line in _heads(pages)}
-    return [[line for line in page if id(line) not in heads] for page in pages]
+    edges = [line for page in pages for line in _edge_lines(page)]
+    alike: dict[str, list[Line]] = defaultdict(list)
+    for line in edges:
+        alike[_key(line)].append(line)
+    heights: Counter[int] = Counter()
+    for key, lines in alike.items():
+        middle = median(line.bottom for line in lines)
+        there = {line.page for line in lines if abs(line.bottom - middle) <= _SAME_HEIGHT}
+        if len(there) >= (_FEWEST_NUMBERS if "#" in key else _FEWEST_HEADS):
+            heights[round(middle)] += len(there)
+    least = max(_FEWEST_NUMBERS, _LEAST_HEADS * sum(1 for page in pages if page))
+    usual = {
+        height for height in heights if sum(heights[near] for near in range(height - 1, height + 2)) >= least
+    }
+    return [line for line in edges if usual & {round(line.bottom) + off for off in (-1, 0, 1)}]
 
 
-def printed_labels(pages: Sequence[Sequence[Line]]) -> list[str | None] | None:
-    """The number of each page as its running heads print it; None where they print none that count on.
+def without_heads(pages: Sequence[Sequence[Line]], heads: Sequence[Line]) -> list[list[Line]]:
+    """The pages without their running ``heads``."""
+    those = {id(line) for line in heads}
+    return [[line for line in page if id(line) not in those] for page in pages]
+
+
+def printed_labels(pages: int, heads: Sequence[Line]) -> list[str | None] | None:
+    """The number of each of the ``pages`` as their ``heads`` print it; None where none count on.
 
     A page without a number, or with one that does not count on, counts from the one before it; where the
     next page is numbered otherwise, from that. Pages before have None. No two pages print the same arabic
     number: where these begin again, only the count that most pages are numbered by is followed.
     """
     found: dict[int, list[_Count]] = defaultdict(list)
-    for line in _heads(pages):
+    for line in heads:
         number = _number(line)
         if number:
             found[line.page].append(number[1])
@@ -77,30 +96,12 @@ def printed_labels(pages: Sequence[Sequence[Line]]) -> list[str | None] | None:
         return None
     labels: list[str | None] = []
     current: _Count | None = None
-    for page in range(len(pages)):
+    for page in range(pages):
         current = counting.get(page, current)
         following = None if page in counting else counting.get(page + 1)
         label = (following and following.label(page)) or (current and current.label(page))
         labels.append(label or None)
     return labels
-
-
-def _heads(pages: Sequence[Sequence[Line]]) -> list[Line]:
-    edges = [line for page in pages for line in _edge_lines(page)]
-    alike: dict[str, list[Line]] = defaultdict(list)
-    for line in edges:
-        alike[_key(line)].append(line)
-    heights: Counter[int] = Counter()
-    for key, lines in alike.items():
-        middle = median(line.bottom for line in lines)
-        there = {line.page for line in lines if abs(line.bottom - middle) <= _SAME_HEIGHT}
-        if len(there) >= (_FEWEST_NUMBERS if "#" in key else _FEWEST_HEADS):
-            heights[round(middle)] += len(there)
-    least = max(_FEWEST_NUMBERS, _LEAST_HEADS * sum(1 for page in pages if page))
-    usual = {
-        height for height in heights if sum(heights[near] for near in range(height - 1, height + 2)) >= least
-    }
-    return [line for line in edges if usual & {round(line.bottom) + off for off in (-1, 0, 1)}]
 
 
 def _edge_lines(page: Sequence[Line]) -> list[Line]:
