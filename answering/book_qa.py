@@ -35,7 +35,7 @@ from answering.scope import is_one_book
 from answering.spoilers import LEAKED, guard_of, guarded
 from answering.trust import Thresholds, doubt, doubted, refusal
 from indexing.errors import IndexMismatch
-from indexing.index import BookIndex
+from indexing.index import BookIndex, BookText
 from indexing.store_protocol import Store
 from readers import spec_of
 from readers.choosing import answers_to, check_reader, reader_for
@@ -106,6 +106,10 @@ class BookQA:
     def open(self, book_id: str) -> BookIndex:
         """The current build of a book, from any thread; raises ``UnknownBook``."""
         return self._books.get(book_id).index
+
+    def text(self, book_id: str) -> BookText:
+        """The text and the manifest of a book's current build, from any thread; raises ``UnknownBook``."""
+        return self._books.text(book_id)
 
     def check(self, ask: Ask) -> None:
         """Raise what the names in ``ask`` would raise, loading no model.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexing.errors import IndexMismatch, UnknownBook
-from indexing.index import BookIndex
+from indexing.index import BookIndex, BookText
 from indexing.store_protocol import Store
 from readers import kind_of, open_reader
 from readers.reading import Reader
@@ -81,6 +81,11 @@ class OpenBooks:
             with opening:  # one book's alone: others need not wait for a long one
                 book = self._kept(book_id, build) or self._keep(book_id, build)
         return book
+
+    def text(self, book_id: str) -> BookText:
+        """The book's text, in its current build; one that is not open is not kept open. Raises as ``get``."""
+        kept = self._kept(book_id, self._store.current(book_id))
+        return self._store.text(book_id) if kept is None else kept.index
 
     def merged(self) -> MergedIndex | None:
         """The merged index of the store; None where there is none, or it is damaged, which the log has."""

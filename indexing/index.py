@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from indexing.vectors import DenseIndex
 
+_TEXT = "text.npy"
 VECTORS = "vectors.faiss"
 # NumPy reads a header by ast.literal_eval, which up to CPython 3.11.7 can raise SystemError in threads that
 # run it at once (CPython issue 106905).
@@ -66,33 +67,19 @@ class PassageTable(Sequence[Passage]):
         return int(self._bounds[:, 1].searchsorted(offset, side="right"))
 
 
-class BookIndex:
-    """An immutable build, bound to the files it was opened from even after the store replaced them.
+class BookText:
+    """A build as far as its manifest and its text tell of it; its other files need not be whole.
 
-    Opening checks the manifest, and the size and the SHA-256 of every file, so that what is damaged is
-    never searched or quoted; for a book of 100,000 words that takes some 10 ms. Files are mapped, and one
-    that is damaged while it is open would change the answers, or end the process where it was cut short:
-    an index that is ``held`` is read into memory instead. Threads may share an index. Raises IndexMismatch,
-    which names the command that repairs it.
+    The size and the SHA-256 of the text are checked, and of other files by ``names``, or of all where that is
+    None; ``held`` as ``BookIndex`` has it. Threads may share one. Raises IndexMismatch.
     """
 
-    def __init__(self, directory: Path, id: str, held: bool = False) -> None:
+    def __init__(
+        self, directory: Path, id: str, held: bool = False, names: Collection[str] | None = (_TEXT,)
+    ) -> None:
         self.manifest = read_manifest(directory, id)
-        self._files = build_files(directory, self.manifest.files, held, self.manifest.mismatch)
-        counts = self.manifest.counts
-        bounds = self._array("passages", "<i8", (counts.passages, 2))
-        self.passages = PassageTable(bounds, self.manifest)
-        self.sparse = SparseIndex(
-            self._array("vocabulary", "u1", None),
-            self._array("terms", "<u8", (3, counts.terms + 1)),
-            self._array("postings", POSTING, (counts.postings,)),
-            counts.passages,
-            self.manifest.mismatch,
-        )
-        self.window_begins = self._array("windows", "<i4", (counts.passages + 1,))
-        self._text = self._array("text", None, (counts.characters,))
-        if VECTORS not in self._files:
-            raise self.manifest.mismatch(f"it has no {VECTORS}")
+        self._files = build_files(directory, self.manifest.files, held, self.manifest.mismatch, names)
+        self._text = self._array("text", None, (self.characters,))
 
     @property
     def id(self) -> str:
@@ -116,17 +103,57 @@ class BookIndex:
         """Length of the text in code points."""
         return self.manifest.counts.characters
 
-    @property
-    def cover(self) -> bytes | None:
-        """The file of the picture on the book's cover."""
-        return self._files[COVER].tobytes() if COVER in self._files else None
-
     def text(self, start: int, end: int) -> str:
         """``book.text[start:end]`` for offsets that are not negative, without reading the rest."""
         try:
             return unpack(self._text[start:end])
         except UnicodeDecodeError as error:
             raise self.manifest.mismatch(f"its text is damaged ({error})") from error
+
+    def _array(self, name: str, dtype: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
+        """The mapped npy file ``name`` as an array, of the dtype and shape wanted where they are given."""
+        import numpy as np
+
+        try:
+            array = npy_view(self._files[f"{name}.npy"])
+        except (KeyError, ValueError) as error:
+            raise self.manifest.mismatch(f"{name}.npy cannot be read ({error})") from error
+        right_kind = array.dtype == np.dtype(dtype) if dtype is not None else array.dtype.kind == "u"
+        if not right_kind or (shape is not None and array.shape != shape):
+            raise self.manifest.mismatch(f"{name}.npy holds {array.dtype} of shape {array.shape}")
+        return array
+
+
+class BookIndex(BookText):
+    """An immutable build, bound to the files it was opened from even after the store replaced them.
+
+    Opening checks the manifest, and the size and the SHA-256 of every file, so that what is damaged is
+    never searched or quoted; for a book of 100,000 words that takes some 10 ms. Files are mapped, and one
+    that is damaged while it is open would change the answers, or end the process where it was cut short:
+    an index that is ``held`` is read into memory instead. Threads may share an index. Raises IndexMismatch,
+    which names the command that repairs it.
+    """
+
+    def __init__(self, directory: Path, id: str, held: bool = False) -> None:
+        super().__init__(directory, id, held, None)
+        counts = self.manifest.counts
+        bounds = self._array("passages", "<i8", (counts.passages, 2))
+        self.passages = PassageTable(bounds, self.manifest)
+        self.sparse = SparseIndex(
+            self._array("vocabulary", "u1", None),
+            self._array("terms", "<u8", (3, counts.terms + 1)),
+            self._array("postings", POSTING, (counts.postings,)),
+            counts.passages,
+            self.manifest.mismatch,
+        )
+        self.window_begins = self._array("windows", "<i4", (counts.passages + 1,))
+        if VECTORS not in self._files:
+            raise self.manifest.mismatch(f"it has no {VECTORS}")
+
+    @property
+    def cover(self) -> bytes | None:
+        """The file of the picture on the book's cover."""
+        return self._files[COVER].tobytes() if COVER in self._files else None
 
     @cached_property
     def book(self) -> Book:
@@ -175,19 +202,6 @@ class BookIndex:
         if not problems and text_sha256(self.book.text) != self.manifest.text_sha256:
             problems.append("the text is not the one that the manifest names")
         return problems
-
-    def _array(self, name: str, dtype: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
-        """The mapped npy file ``name`` as an array, of the dtype and shape wanted where they are given."""
-        import numpy as np
-
-        try:
-            array = npy_view(self._files[f"{name}.npy"])
-        except (KeyError, ValueError) as error:
-            raise self.manifest.mismatch(f"{name}.npy cannot be read ({error})") from error
-        right_kind = array.dtype == np.dtype(dtype) if dtype is not None else array.dtype.kind == "u"
-        if not right_kind or (shape is not None and array.shape != shape):
-            raise self.manifest.mismatch(f"{name}.npy holds {array.dtype} of shape {array.shape}")
-        return array
 
 
 def npy_view(file: NDArray[np.uint8]) -> NDArray[Any]:

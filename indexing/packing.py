@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,22 +51,25 @@ def build_files(
     files: Mapping[str, FileRecord],
     held: bool,
     mismatch: Callable[[str], IndexMismatch],
+    names: Collection[str] | None = None,
 ) -> dict[str, NDArray[np.uint8]]:
     """The bytes of each of the ``files`` of a build, in memory where they are ``held`` and mapped where not.
 
-    Sizes and SHA-256 are checked; raises what ``mismatch`` makes of a problem.
+    Of those alone that have one of the ``names``, where these are given. Sizes and SHA-256 are checked;
+    raises what ``mismatch`` makes of a problem.
     """
     path = directory / PACK
+    wanted = {name: one for name, one in files.items() if names is None or name in names}
     if not path.exists():
         return {
             name: _checked(name, _content(directory / name, one.bytes, held, mismatch), one, mismatch)
-            for name, one in files.items()
+            for name, one in wanted.items()
         }
     places, size = pack_places(files)
     pack = _content(path, size, held, mismatch)
     return {
         name: _checked(name, pack[places[name] : places[name] + one.bytes], one, mismatch)
-        for name, one in files.items()
+        for name, one in wanted.items()
     }
 
 

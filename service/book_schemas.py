@@ -12,7 +12,7 @@ from answering.citing import page_at
 from answering.readable_chapters import chapter_at, chapters_until, heading_end
 from indexing.book import Chapter
 from indexing.card import BookCard
-from indexing.index import BookIndex
+from indexing.index import BookIndex, BookText
 from indexing.manifest import Manifest
 from service.schemas import example
 from text.named_entities import Entity
@@ -43,13 +43,13 @@ class ChapterOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, chapter: Chapter, index: BookIndex, limit: int) -> ChapterOut:
-        """A chapter of the book that the index is of, which has been read up to ``limit``."""
+    def of(cls, chapter: Chapter, book: BookText, limit: int) -> ChapterOut:
+        """A chapter of the book, which has been read up to ``limit``."""
         return cls(
             title=chapter.title,
             start=chapter.start,
             end=min(chapter.end, limit),
-            heading_end=heading_end(index, chapter),
+            heading_end=heading_end(book, chapter),
         )
 
 
@@ -112,12 +112,12 @@ class BookDetails(BookOut):
     built_at: str
 
     @classmethod
-    def of_all(cls, index: BookIndex) -> BookDetails:
+    def of_all(cls, book: BookText) -> BookDetails:
         """All that a user can use of what one build says of itself."""
-        manifest = index.manifest
+        manifest = book.manifest
         return cls(
             **_fields(manifest),
-            chapters=[ChapterOut.of(chapter, index, index.characters) for chapter in index.chapters],
+            chapters=[ChapterOut.of(chapter, book, book.characters) for chapter in book.chapters],
             left_out=[LeftOutOut(start=one.start, end=one.end) for one in manifest.left_out],
             words_per_passage=manifest.settings.words,
             overlap=manifest.settings.overlap,

@@ -107,7 +107,7 @@ def books(
 @router.get("/books/{book_id}", responses=problems.responses(404, 422, 500), tags=["books"])
 def book(book_id: BookInPath, service: TheService) -> BookDetails:
     """One book: its chapters, and how it was indexed."""
-    return BookDetails.of_all(service.qa.open(book_id))
+    return BookDetails.of_all(service.qa.text(book_id))
 
 
 @router.get("/books/{book_id}/text", responses=problems.responses(404, 422, 500), tags=["books"])
@@ -121,15 +121,15 @@ def text(
     ] = None,
 ) -> TextOut:
     """A stretch of the book's text; offsets are Unicode code points."""
-    index = service.qa.open(book_id)
-    end = index.characters if end is None else end
-    if not start < end <= index.characters:
+    book = service.qa.text(book_id)
+    end = book.characters if end is None else end
+    if not start < end <= book.characters:
         raise BadRequest(
-            "query/end" if start < index.characters else "query/start",
+            "query/end" if start < book.characters else "query/start",
             f"start {start} and end {end} do not bound a piece of {book_id!r}; "
-            f"wanted 0 <= start < end <= {index.characters}",
+            f"wanted 0 <= start < end <= {book.characters}",
         )
-    return TextOut(start=start, end=end, text=index.text(start, end))
+    return TextOut(start=start, end=end, text=book.text(start, end))
 
 
 class NoCover(Refused):

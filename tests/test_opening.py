@@ -54,6 +54,16 @@ def delete(file: Path) -> None:
     file.unlink()
 
 
+def test_the_text_of_a_book_opens_no_index_and_is_that_of_one_that_is_open(shelf_store: IndexStore) -> None:
+    books = OpenBooks(shelf_store, 10**9)
+    assert books.text("clock").text(0, 40) == shelf.CLOCK.strip()[:40]
+    assert books.bytes == 0
+    opened = books.get("clock").index
+    assert books.text("clock") is opened
+    with pytest.raises(UnknownBook):
+        books.text("clockk")
+
+
 def test_the_books_used_last_stay_open_up_to_so_many_bytes(shelf_store: IndexStore) -> None:
     sizes = {book: shelf_store.manifest(book).bytes for book in shelf.STORIES}
     books = OpenBooks(shelf_store, sizes["lantern"] + max(sizes["clock"], sizes["well"]))

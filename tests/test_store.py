@@ -31,6 +31,7 @@ from indexing.passages import split
 from indexing.store import IndexStore
 from indexing.store_protocol import Collected
 from indexing.write import write_build
+from service.book_schemas import BookDetails
 from text.codepoints import pack, unpack
 
 NOVEL = novel(words=900, chapters=3)
@@ -111,6 +112,21 @@ def test_before_counts_the_passages_that_end_by_then(store: IndexStore) -> None:
         assert passages.until(passage.end - 1) == number
     assert (passages.until(0), passages.until(-5)) == (0, 0)
     assert passages.until(None) == passages.until(10**9) == len(passages)
+
+
+def test_a_book_is_described_and_quoted_by_its_text_alone_as_by_all_of_its_files(store: IndexStore) -> None:
+    index = store.open(NOVEL.id)
+    described, quoted = BookDetails.of_all(index), index.text(10, 200)
+    for path in build_folder(store).iterdir():
+        if path.name not in ("manifest.json", "text.npy"):
+            path.write_bytes(b"damaged")
+    told = store.text(NOVEL.id)
+    assert BookDetails.of_all(told) == described
+    assert told.text(10, 200) == quoted
+    text = build_folder(store) / "text.npy"
+    text.write_bytes(text.read_bytes()[:-1] + b"?")
+    with pytest.raises(IndexMismatch, match=r"text.npy is damaged .*storyqa index .*--force"):
+        store.text(NOVEL.id)
 
 
 @pytest.mark.parametrize("damage", ["truncate", "empty", "delete", "lengthen"])

@@ -64,7 +64,7 @@ def show(book_id: BookId, store: Store = None, as_json: AsJson = False) -> None:
     from service.terminal_views import facts
 
     shelf = load_settings(store).index_store()
-    book = BookDetails.of_all(shelf.open(shelf.full_id(book_id)))
+    book = BookDetails.of_all(shelf.text(shelf.full_id(book_id)))
     if as_json:
         print_json(book.model_dump())
         return
