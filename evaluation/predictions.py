@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.benchmarks.benchmark import Place
-from evaluation.outputs import make_folder, writing
 from text.errors import StoryQAError
+from text.output_files import make_folder, writing
 
 log = logging.getLogger(__name__)
 

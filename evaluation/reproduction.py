@@ -16,7 +16,6 @@ from evaluation.benchmarks.files import DataError
 from evaluation.loaded import Loaded, bounds_of, load_settings
 from evaluation.measured import Figures, Measured, together
 from evaluation.metrics import meteor
-from evaluation.outputs import make_folder
 from evaluation.own_models import OwnModels, is_shipped
 from evaluation.published.figures import BOUND, Ours, Published, Row, Table
 from evaluation.row_scores import mean_of_kinds, read_result, row_scores, second_annotator
@@ -24,6 +23,7 @@ from evaluation.run import Progress, evaluate
 from evaluation.run_options import Options
 from indexing.store_protocol import Store
 from text.errors import StoryQAError
+from text.output_files import make_folder
 
 RESULT = "row.json"
 ENOUGH = 0.95  # of the answers, for what a model needs so many questions for (Weston et al. 2015, table 3)

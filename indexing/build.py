@@ -10,11 +10,12 @@ from typing import Literal
 
 from encoders.bi_encoder import NAMES, load_encoder
 from indexing.book import Book
-from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook, is_full
+from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook
 from indexing.manifest import WINDOW_STEP, WINDOW_WORDS, BuildSettings, Manifest, content_key
 from indexing.store_protocol import Store
 from indexing.write import write_build
 from text.errors import StoryQAError
+from text.output_files import is_full
 
 __all__ = [
     "BookTask",

@@ -8,18 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from text.errors import StoryQAError
+from text.output_files import is_full
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SHUT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
 class DiskFull(StoryQAError):
     """A disk that is full, or the user's share of it."""
-
-
-def is_full(error: BaseException) -> bool:
-    """Whether ``error`` says that there is no room on a disk."""
-    return isinstance(error, OSError) and error.errno in _FULL
 
 
 class NotWritable(StoryQAError):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from indexing.errors import is_full
 from service.commands import (
     assistant,
     demo,
@@ -30,6 +29,7 @@ from service.commands import (
 )
 from service.open_files import raise_open_files
 from text.errors import Stopped, StoryQAError
+from text.output_files import is_full
 from text.registry import import_object
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from indexing.errors import (
     StoreUnreachable,
     UnknownBook,
     UnknownCharacter,
-    is_full,
 )
 from indexing.ids import BadId
 from indexing.shelves import BadShelf, UnknownShelf
@@ -37,6 +36,7 @@ from service.load.batching import DeadlinePassed
 from service.load.cancellation import ClientDisconnected
 from service.load.queueing import Overloaded
 from text.errors import StoryQAError
+from text.output_files import is_full
 from text.registry import UnknownName
 
 log = logging.getLogger(__name__)

@@ -109,6 +109,32 @@ def test_a_full_disk_that_a_shelf_meets_is_a_507_that_leaves_nothing_and_names_n
     assert sorted(path.name for path in (tmp_path / "shelves").iterdir()) == [".lock", "tales.json"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "natural", "--data", "nowhere", "--out", "new/out.json"],
+        ["train", "span", "--data", "nowhere", "--out", "new"],
+        ["index", __file__, "--report", "new/bad.jsonl"],
+    ],
+    ids=lambda command: str(command[0]),
+)
+def test_a_full_disk_that_a_place_to_write_to_meets_is_no_wrong_place(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def no_room(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "mkdir", no_room)
+    assert run(command) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("storyqa: the disk is full (")
+    assert "make room and run the same command again" in said
+
+
 def test_a_key_that_has_no_room_leaves_nothing(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     with full_disk(), pytest.raises(BadKeys, match="File too large"):

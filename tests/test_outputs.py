@@ -9,10 +9,10 @@ from pathlib import Path
 import folktales
 import pytest
 
-from evaluation.outputs import check_file, make_folder
 from evaluation.sample import sample_story
 from service.cli import run
 from text.errors import StoryQAError
+from text.output_files import check_file, make_folder
 
 PLAIN, BLANK = "What was the goose called?", "____ fell asleep on the moon."
 

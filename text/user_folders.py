@@ -1,4 +1,4 @@
-"""Files and folders as users name them."""
+"""Folders as users name them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,3 @@ def folder_named(given: str) -> Path:
         raise StoryQAError(
             f"{given!r} begins with no user's home; wanted a folder, which may begin with ~/"
         ) from None
-
-
-def is_same_file(one: Path, other: Path) -> bool:
-    """Whether both are there and lead to one file, by whatever names and links."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False

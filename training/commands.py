@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.models import OptionInfo
 
-from text.errors import StoryQAError
+from text.output_files import make_folder, writing
 from text.registry import import_object
 from training.objectives import OBJECTIVES, ObjectiveSpec
 
@@ -101,13 +101,11 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
 def _folder(out: Path) -> Iterator[None]:
     """The folder ``out``, made before the data are read, which may take minutes; gone if nothing comes of it.
 
-    Raises StoryQAError where there can be no such folder.
+    Raises StoryQAError where there can be no such folder; that a disk is full stays its own error.
     """
-    try:
-        is_new = not out.exists()
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoryQAError(f"{out} cannot be written ({error.strerror}); give another --out") from error
+    with writing(out):
+        is_new = not out.exists()  # which raises, too, for a name that is too long
+    make_folder(out)
     try:
         yield
     finally:

@@ -13,9 +13,9 @@ from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_entities import PLACEHOLDER
 from evaluation.cloze.book_files import BookFile
 from evaluation.cloze.placed_questions import BOOKS, Placed
-from evaluation.outputs import writing
 from indexing.tagged_book import lines_of, sentences_of
 from readers.cloze import Cloze, anonymise, parse_cloze
+from text.output_files import writing
 
 FORMATS = ("jsonl", "cbt", "question")
 

@@ -62,9 +62,9 @@ def cloze(
     """
     from evaluation.benchmarks.own_books import make, open_books
     from evaluation.cloze.layouts import FORMATS, write
-    from evaluation.outputs import check_file
     from terminal.output import console, counted, print_json
     from terminal.progress import ProgressBars
+    from text.output_files import check_file
     from text.registry import check_name
 
     check_name("format", layout, FORMATS)

@@ -42,8 +42,8 @@ def facts(
 ) -> None:
     """Tell the facts of whole books, and score them by a list of what is known of these."""
     from evaluation.book_facts import describe, measure
-    from evaluation.outputs import check_file
     from terminal.progress import ProgressBars
+    from text.output_files import check_file
 
     check_asked(retriever, reader, extractor=extractor)
     if out is not None:

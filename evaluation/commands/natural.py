@@ -45,8 +45,8 @@ def natural(
     """Ask 150 natural questions about ten novels, and judge each answer by rule, with the rule listed."""
     from evaluation.natural import natural_questions
     from evaluation.natural.measuring import describe, measure
-    from evaluation.outputs import check_file
     from terminal.progress import ProgressBars
+    from text.output_files import check_file
 
     check_asked(retriever, reader, k)
     if out is not None:

@@ -103,10 +103,10 @@ def wikireading(
     Times such as +1776-07-04T00:00:00Z become 4 July 1776, or as much as their precision says. Articles are
     split 70/10/20 by a hash of their id.
     """
-    from evaluation.outputs import writing
     from evaluation.preparation.statements import build
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
+    from text.output_files import writing
 
     with writing(out), ProgressBars("building"):
         report = build(articles, statements, out)

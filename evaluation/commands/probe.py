@@ -96,13 +96,12 @@ def probe(
     An answer is right that names what is wanted and no other answer of the task.
     """
     from evaluation.metrics.overlap import require_extra
-    from evaluation.outputs import make_folder
     from evaluation.plots import plot_skills
     from evaluation.probing.probed import ProbeOptions, run_probe
     from evaluation.worlds.stories import task_numbers
     from terminal.output import console, print_json
     from terminal.progress import ProgressBars
-    from text.user_folders import is_same_file
+    from text.output_files import is_same_file, make_folder
 
     require_extra()
     options = ProbeOptions(reader, url, tuple(task_numbers(tasks)), per_task, seed, inside, retriever, k)

@@ -44,9 +44,9 @@ def unanswerable(
 ) -> None:
     """Ask real questions of the wrong book, and with names replaced, beside the same questions unchanged."""
     from evaluation.metrics.overlap import require_extra
-    from evaluation.outputs import check_file
     from evaluation.unanswerable import describe, measure
     from terminal.progress import ProgressBars
+    from text.output_files import check_file
     from text.registry import check_name
 
     check_asked(retriever, reader, k)

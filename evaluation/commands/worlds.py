@@ -100,8 +100,8 @@ def worlds(
 
 def _written(out: Path, task: int, split: str, stories: list[Story]) -> dict[str, Any]:
     """Write one file and say what is in it; raises ``StoryQAError`` where it cannot be written."""
-    from evaluation.outputs import writing
     from evaluation.worlds.stories import NAMES, write_stories
+    from text.output_files import writing
 
     path = out / f"qa{task}_{NAMES[task]}_{split}.txt"
     with writing(path):

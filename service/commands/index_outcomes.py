@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from terminal.output import counted, size
-from text.errors import StoryQAError
-from text.user_folders import is_same_file
+from text.output_files import check_file
 
 if TYPE_CHECKING:
     from indexing.build import Outcome
@@ -34,15 +33,8 @@ class Report:
         """
         if self._path is None:
             return
-        if any(is_same_file(self._path, Path(one)) for one in read):
-            raise StoryQAError(f"{self._path} is read, and would be overwritten; give another --report")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_bytes(b"")
-        except OSError as error:
-            raise StoryQAError(
-                f"{self._path} cannot be written ({error.strerror}); give another --report"
-            ) from error
+        check_file(self._path, *map(Path, read), option="--report")
+        self._path.write_bytes(b"")
 
     def add(self, outcome: Outcome) -> None:
         """Add the line of a book that failed; it is there when this returns."""

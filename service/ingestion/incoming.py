@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from indexing.errors import is_full
 from service.http_errors import Refused
+from text.output_files import is_full
 
 _LEAST_FREE = 2**17  # bytes; SQLite wants more than a page for what it keeps beside the database
 

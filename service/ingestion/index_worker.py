@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from indexing.build import BuildSettings, IdTaken, build_book
-from indexing.errors import DiskFull, IndexMismatch, NotWritable, SourceError, UnknownBook, is_full
+from indexing.errors import DiskFull, IndexMismatch, NotWritable, SourceError, UnknownBook
 from indexing.formats.read import read_book
 from indexing.manifest import Manifest
 from indexing.sources.locate import Source, read_file
@@ -25,6 +25,7 @@ from service.ingestion.incoming import NoState
 from service.ingestion.jobs import BookExists, JobQueue, UploadJob
 from service.settings import load_settings
 from text.errors import StoryQAError
+from text.output_files import is_full
 
 log = logging.getLogger(__name__)
 
