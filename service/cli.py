@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from answering.configuration import Configuration
     from service.lent_books import BookLender
 
-_STOPPED = 130  # the exit code of what Ctrl-C has ended
 _OPEN_FILES = 2**16  # a book that is open takes some seven, and many systems allow 1,024 unless asked
 
 # Commands of other packages, imported only when they are run.
@@ -181,7 +180,7 @@ for _name, _help in _HELP.items():
 
 
 def main() -> None:
-    """The console script."""
+    """The command line of this process, to its end."""
     _open_closed_streams()
     if "_STORYQA_COMPLETE" in os.environ:
         _take_in_what_is_completed()
@@ -235,9 +234,9 @@ def run(arguments: Sequence[str]) -> int:
     except StoryQAError as error:
         return _fail(str(error), 2)
     except Stopped as stopped:
-        return _fail(f"stopped; {stopped}", _STOPPED)
+        return _fail(f"stopped; {stopped}", Stopped.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        code = _STOPPED  # which newer versions of Typer return
+        code = Stopped.exit_code  # which newer versions of Typer return
     except BrokenPipeError:
         return 1
     except Exception as error:
@@ -252,8 +251,8 @@ def run(arguments: Sequence[str]) -> int:
         if is_full(error):
             return _fail(f"the disk is full ({error}); make room and run the same command again", 1)
         return _unexpected(error)
-    if code == _STOPPED:
-        return _fail("stopped", _STOPPED)
+    if code == Stopped.exit_code:
+        return _fail("stopped", Stopped.exit_code)
     return code if isinstance(code, int) else 0
 
 

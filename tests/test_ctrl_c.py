@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from training.objectives.bidaf import BidafObjective, BidafSettings
 from training.objectives.from_scratch import NeuralTask
 from training.trainer import Trainer
 
+ROOT = Path(__file__).parents[1]
 PATIENCE_S = 120
 
 
@@ -56,6 +59,30 @@ def test_a_command_that_keeps_nothing_says_that_it_was_stopped(
     asked = ["ask", *shelf.QUESTIONS[2], "--store", str(shelf_store.root), "--retriever", "bm25"]
     assert run([*asked, "--reader", f"chat:{server.url}@model=parrot"]) == 130
     assert capsys.readouterr().err == "storyqa: stopped\n"
+
+
+# Somebody presses Ctrl-C as soon as the module that is named begins to be imported.
+IMPORTING = """
+import signal, sys
+from service.console_script import main
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+
+module = sys.argv.pop()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupted())
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "service.commands.index", "service.settings"])
+def test_ctrl_c_while_the_command_is_loaded_is_one_line(module: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", IMPORTING, "books", "--store", str(tmp_path), module]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "storyqa: stopped\n")
 
 
 def test_an_evaluation_says_that_the_same_command_goes_on(

@@ -9,3 +9,5 @@ class StoryQAError(Exception):
 
 class Stopped(Exception):
     """Work that Ctrl-C has ended; the message says what is kept of it, and how to go on."""
+
+    exit_code = 130  # as shells have it: 128, and the number of SIGINT
