@@ -46,7 +46,7 @@ class Library:
         ``force`` indexes it anew, and in place of another book of that ``id``. A folder is refused where it
         holds several books.
         """
-        sources = list(find(str(source), self._settings))
+        sources = list(find(str(source), self._settings, left_out=self._settings.own_folders))
         if len(sources) != 1:
             raise StoryQAError(f"{source} holds {len(sources)} books; give them one by one")
         book = read_book(sources[0], id, title)

@@ -220,6 +220,12 @@ class Settings(BaseSettings):
         return folder / "service"
 
     @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """The folders that storyqa fills itself, where none of the user's books lie."""
+        filled = (self.store, self.cache, self.state_folder)
+        return tuple(one for one in filled if isinstance(one, Path))
+
+    @property
     def jobs_url(self) -> str | None:
         """The address of the database of jobs, if they are in one."""
         return None if self.jobs is None else self.jobs.get_secret_value()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -95,6 +96,62 @@ def test_machines_are_told_of_files_that_are_passed_over(
     told = {Path(one["name"]).name: one["status"] for one in records}
     assert told == dict.fromkeys(("paper.djvu", "tale.azw1", "untitled"), "ignored") | {"gull.txt": "built"}
     assert all(one["message"] for one in records if one["status"] == "ignored")
+
+
+def test_what_storyqa_keeps_in_a_folder_of_books_is_neither_indexed_nor_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("paper.djvu", "tale.azw1", "untitled"):
+        (folder / name).unlink()
+    monkeypatch.setenv("STORYQA_CACHE", str(folder / "kept" / "cache"))
+    monkeypatch.setenv("STORYQA_STATE", str(folder / "kept" / "state"))
+    for own in ("cache/gutenberg", "state/uploads"):
+        (folder / "kept" / own).mkdir(parents=True)
+        (folder / "kept" / own / "1.txt").write_text(PROSE + own)
+    (folder / "kept" / "heron.txt").write_text(PROSE + "The heron left.")
+    monkeypatch.chdir(folder)
+    for status in ("built", "skipped"):
+        assert run(["index", ".", "--store", "store", "--workers", "1", "--json"]) == 0
+        captured = capsys.readouterr()
+        told = {record["id"]: record["status"] for record in json.loads(captured.out)}
+        assert (told, captured.err) == ({"gull": status, "heron": status}, "")
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_book_may_come_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = ["index", "-", "--title", "The Gull's Weir", "--store", str(tmp_path), "--json"]
+    for prose, status in ((PROSE, "built"), (PROSE, "skipped"), (PROSE * 2, "built")):
+        piped(monkeypatch, prose.encode())
+        assert run(index) == 0
+        [record] = json.loads(capsys.readouterr().out)
+        assert (record["id"], record["title"], record["status"]) == (
+            "the-gulls-weir",
+            "The Gull's Weir",
+            status,
+        )
+    assert run(["index", "-", "--store", str(tmp_path)]) == 2
+    assert "give it one with --id or --title" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_a_question_may_come_from_standard_input(
+    storyqa: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    quick = QUICK if command == "ask" else QUICK[:2]
+    piped(monkeypatch, f"{QUESTION}\n".encode())
+    from_input, typed = (
+        json.loads(storyqa(command, BOOK, question, *quick, "--json")) | {"timings_ms": None}
+        for question in ("-", QUESTION)
+    )
+    assert from_input == typed
+    for data, said in ((b" \n", "question is empty"), (b"Who?\xff", "Unicode")):
+        piped(monkeypatch, data)
+        assert said in storyqa(command, BOOK, "-", *quick, code=2)
 
 
 @pytest.mark.parametrize("first", ["[Content_Types].xml", "mimetype"])

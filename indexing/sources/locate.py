@@ -6,19 +6,21 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 from urllib.parse import unquote, urlsplit
 
 from indexing.errors import SourceError
 from indexing.formats.media_type import FOLDER_SUFFIXES, WANTED, media_of
 from indexing.ids import slug
 from indexing.sources.fetch import LARGEST_FILE, Fetched, Missing, Web, save
+from text.output_files import is_same_file
 
 DEFAULT_MIRROR = "https://www.gutenberg.org"
+PIPED = "standard input"  # how a book that is read from there is named
 _GUTENBERG = "gutenberg:"
 _HEAD = 4096  # bytes that tell what kind a file is
 
@@ -58,13 +60,18 @@ class Ignored:
     why: str
 
 
-def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0) -> Iterator[Source]:
+def find(
+    place: str,
+    settings: FetchSettings | None = None,
+    delay_s: float = 2.0,
+    left_out: Collection[Path] = (),
+) -> Iterator[Source]:
     """The books at ``place``, in order of their paths; nothing is read or fetched yet.
 
-    In a folder these are the files with a known suffix, at any depth, those with a leading dot left
-    out; their suggested ids differ. Without ``settings`` addresses are cached in the platform's
-    cache folder. ``delay_s`` is the pause between two requests. Raises ``SourceError`` where there
-    is nothing.
+    In a folder these are the files with a known suffix, at any depth, without those with a leading dot
+    and those in the folders ``left_out`` that lie in it; their suggested ids differ. Without ``settings``
+    addresses are cached in the platform's cache folder. ``delay_s`` is the pause between two requests.
+    Raises ``SourceError`` where there is nothing.
     """
     if place.lower().startswith(_GUTENBERG):
         number = place[len(_GUTENBERG) :].strip()
@@ -83,12 +90,26 @@ def find(place: str, settings: FetchSettings | None = None, delay_s: float = 2.0
         )
     else:
         try:
-            yield from _find_files(_whole(place))
+            yield from _find_files(_whole(place), left_out)
         except (OSError, RuntimeError) as error:  # a name that is too long, a folder that is shut, a ~user
             raise SourceError(
                 f"{place[:200]} cannot be read ({getattr(error, 'strerror', None) or error}); "
                 "wanted a file, a folder, an address or gutenberg:ID"
             ) from error
+
+
+def piped(stream: IO[bytes], suggested_id: str) -> Source:
+    """The one book that ``stream`` holds, read here, for it can be read but once and not elsewhere.
+
+    Raises ``SourceError`` where that is too large, or cannot be read.
+    """
+    try:
+        data = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise SourceError(f"{PIPED} cannot be read ({error.strerror or error})") from error
+    if len(data) > LARGEST_FILE:
+        raise SourceError(f"{PIPED} is larger than {LARGEST_FILE // 2**20} MB; wanted a book")
+    return Source(PIPED, suggested_id, partial(Fetched, data))
 
 
 def suggested_id(place: str) -> str:
@@ -113,13 +134,13 @@ def _whole(place: str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would call a book what its link leads to)
 
 
-def _find_files(path: Path) -> Iterator[Source]:
+def _find_files(path: Path, left_out: Collection[Path]) -> Iterator[Source]:
     if not path.exists():
         raise SourceError(f"{path} does not exist; wanted a file, a folder, an address or gutenberg:ID")
     if not path.is_dir():
         yield Source(str(path), suggested_id(str(path)), partial(read_file, path))
         return
-    files = sorted(_walk(path))
+    files = sorted(_walk(path, left_out))
     paths = [file for file in files if _is_book(file)]
     if not paths:
         others = f" (there is {files[0].name!r}, of {len(files):,} in all)" if files else ""
@@ -130,18 +151,25 @@ def _find_files(path: Path) -> Iterator[Source]:
         yield Source(str(file), id, partial(read_file, file))
 
 
-def ignored_files(place: str) -> Iterator[Ignored]:
-    """The files at ``place`` that ``find`` passes over, in order of their paths; none outside folders."""
+def ignored_files(place: str, left_out: Collection[Path] = ()) -> Iterator[Ignored]:
+    """The files at ``place`` that ``find`` passes over, in order of their paths; none outside folders.
+
+    What the folders ``left_out`` hold is none of them.
+    """
     path = _whole(place)
     if path.is_dir():
-        for file in sorted(_walk(path)):
+        for file in sorted(_walk(path, left_out)):
             if not _is_book(file) and file.is_file():
                 yield Ignored(str(file), _why_ignored(file))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, left_out: Collection[Path]) -> Iterator[Path]:
     for at, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not any(is_same_file(Path(at) / name, one) for one in left_out)
+        ]
         for name in files:
             if not name.startswith("."):
                 yield Path(at) / name

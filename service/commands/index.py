@@ -26,7 +26,11 @@ _BAD_BOOKS = 3  # the exit code of a list that has some, which trying again does
 def index(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH...", help="Files, folders, http(s) addresses or gutenberg:ID."),
+        typer.Argument(
+            metavar="PATH...",
+            help="Files, folders, http(s) addresses or gutenberg:ID; - for one book on standard input, which "
+            "needs --id or --title.",
+        ),
     ] = None,
     manifest: Annotated[
         Path | None,
@@ -187,21 +191,37 @@ def _tasks(
     Raises ``StoryQAError`` where there is no book.
     """
     from indexing.book_tasks import source_task
-    from indexing.sources.locate import find, ignored_files
+    from indexing.sources.locate import PIPED, find, ignored_files
     from text.errors import StoryQAError
 
     if not paths:
         raise StoryQAError("Missing argument PATH...; wanted files, folders or addresses, or --manifest FILE")
     found: dict[str, Source] = {}
     for path in paths:
-        for source in find(path, settings):
+        if path == "-":
+            found.setdefault(PIPED, _piped(book_id, title))
+            continue
+        for source in find(path, settings, left_out=settings.own_folders):
             found.setdefault(source.name, source)  # two paths may lead to one book
     sources = list(found.values())
     if len(sources) > 1 and (book_id is not None or title is not None):
         given = "--title" if book_id is None else "--id"
         raise StoryQAError(f"{given} names one book, but {len(sources)} were found; index that one by itself")
     tasks = [source_task(source, book_id, title, everything) for source in sources]
-    return tasks, list(dict.fromkeys(one for path in paths for one in ignored_files(path)))
+    ignored = (one for path in paths if path != "-" for one in ignored_files(path, settings.own_folders))
+    return tasks, list(dict.fromkeys(ignored))
+
+
+def _piped(book_id: str | None, title: str | None) -> Source:
+    """The book on standard input; raises ``StoryQAError`` where nothing says what it is to be called."""
+    from indexing.ids import slug
+    from indexing.sources.locate import piped
+    from text.errors import StoryQAError
+
+    name = book_id or title
+    if name is None:
+        raise StoryQAError("a book on standard input has no name; give it one with --id or --title")
+    return piped(sys.stdin.buffer, slug(name))
 
 
 def _listed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,23 @@ BookIds = Annotated[
         "once: A,B, or shelf:NAME as 'storyqa shelves list' has it, or '*' for all.",
     ),
 ]
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
+
+
+def _question(context: typer.Context, given: str) -> str:
+    """The question that was given, or is on standard input; one that is no UTF-8 is left to be refused."""
+    if given != "-" or context.resilient_parsing:  # which is how a shell completes
+        return given
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").strip()
+
+
+Question = Annotated[
+    str,
+    typer.Argument(
+        metavar="QUESTION",
+        callback=_question,
+        help="The question, in quotes; - for one on standard input.",
+    ),
+]
 Passages = Annotated[int, typer.Option("-k", help="How many passages to find.")]
 RetrieverName = Annotated[
     str | None,
