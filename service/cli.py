@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import io
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -182,6 +183,7 @@ for _name, _help in _HELP.items():
 def main() -> None:
     """The command line of this process, to its end."""
     _open_closed_streams()
+    logging.basicConfig(format="storyqa: %(message)s")  # warnings are lines as errors are
     if "_STORYQA_COMPLETE" in os.environ:
         _take_in_what_is_completed()
     raise_open_files(_OPEN_FILES)
@@ -262,10 +264,10 @@ def _command_of(error: Exception) -> str:
 
 
 def _unexpected(error: Exception) -> int:
-    from service.settings import BadSetting, load_settings
+    from service.settings import BadSetting, read_settings
 
     try:
-        debug = load_settings().debug
+        debug = read_settings().debug
     except BadSetting:
         debug = False
     if debug:

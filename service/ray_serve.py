@@ -30,7 +30,7 @@ from service.load.batching import DeadlinePassed
 from service.load.book_routing import changes, routing_key
 from service.load.workers import GRACE_S, CannotStart
 from service.observing.logs import log_config
-from service.settings import Settings, load_settings
+from service.settings import Settings, read_settings, warn_of_unknown
 from text.errors import StoryQAError
 
 log = logging.getLogger(__name__)
@@ -81,8 +81,9 @@ class Replica:
     """
 
     async def __init__(self) -> None:  # type: ignore[misc]  # Ray awaits it
-        settings = load_settings()
+        settings = read_settings()
         logging.config.dictConfig(log_config(settings.log_format))
+        warn_of_unknown()
         self._app = create_app(settings, listens_warm=True)
         self._service: Service = self._app.state.service
         self._lifespan = LifespanOn(uvicorn.Config(self._app, lifespan="on", log_config=None))
@@ -216,7 +217,7 @@ def router_app() -> FastAPI:
     """What a router serves; called in the process of one."""
     from ray import serve
 
-    settings = load_settings()
+    settings = read_settings()
     logging.config.dictConfig(log_config(settings.log_format))
     return front(serve.get_deployment_handle(REPLICAS), settings)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import logging
 import os
 import re
 from collections.abc import Callable, Collection
@@ -26,7 +29,13 @@ from text.user_folders import folder_named
 if TYPE_CHECKING:
     from indexing.store_protocol import Store
 
+log = logging.getLogger(__name__)
 
+_PREFIX = "STORYQA_"
+# Read where they are used: the first four in encoders/, then in the tests, and in deploy/compose.yaml.
+_NO_SETTINGS = ("MODELS", "SIZE", "ENCODER", "RUNTIME", "DATA", "METRICS_KEY_FILE")
+# What Kubernetes and Docker set where a service is called storyqa, and STORYQA_PORT of deploy/compose.yaml.
+_LINK = re.compile(r"(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
 _ORIGIN = re.compile(
     r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?"
 )  # RFC 6454, section 6.2
@@ -39,7 +48,7 @@ class BadSetting(StoryQAError):
 class Settings(BaseSettings):
     """One field is one variable: ``store`` is ``STORYQA_STORE``. Raises ``ValidationError``."""
 
-    model_config = SettingsConfigDict(env_prefix="STORYQA_", env_ignore_empty=True, frozen=True)
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, frozen=True)
 
     store: Path | str = Field(
         default_factory=lambda: platformdirs.user_data_path("storyqa") / "store",
@@ -267,7 +276,29 @@ class Settings(BaseSettings):
 
 
 def load_settings(store: StoreAddress | None = None) -> Settings:
-    """The settings of this process, with ``store`` before the environment's.
+    """The settings of this process, with ``store`` before the environment's; see ``warn_of_unknown``.
+
+    Raises as ``read_settings`` does.
+    """
+    warn_of_unknown()
+    return read_settings(store)
+
+
+@functools.cache
+def warn_of_unknown() -> None:
+    """Warn, once in a process, of each variable that is called as ours are and that nothing reads."""
+    known = [name.upper() for name in Settings.model_fields] + list(_NO_SETTINGS)
+    for variable in sorted(os.environ):
+        name = variable.upper().removeprefix(_PREFIX)
+        if name == variable.upper() or name in known or _LINK.fullmatch(name):
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {_PREFIX}{near[0]}?" if near else ""
+        log.warning("%s is no variable that storyqa knows, and changes nothing%s", variable, hint)
+
+
+def read_settings(store: StoreAddress | None = None) -> Settings:
+    """``load_settings`` for those who warn elsewhere, or whose parent has.
 
     Raises ``BadSetting``, ``StoryQAError`` where ``store`` is none, and ModelError for an unknown runtime.
     """
@@ -276,7 +307,7 @@ def load_settings(store: StoreAddress | None = None) -> Settings:
         return Settings() if store is None else Settings(store=checked_address(store))
     except ValidationError as error:
         first = error.errors()[0]
-        name = f"STORYQA_{str(first['loc'][0]).upper()}"
+        name = f"{_PREFIX}{str(first['loc'][0]).upper()}"
         said = first["msg"].removeprefix("Value error, ")
         raise BadSetting(f"{name} is {os.environ.get(name)!r}: {said}") from None
 

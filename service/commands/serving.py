@@ -35,9 +35,9 @@ def serve(
 
     Without API keys (storyqa keys create) only this machine is served.
     """
-    from service.settings import load_settings
+    from service.settings import read_settings
 
-    settings = load_settings(store)
+    settings = read_settings(store)
     if insecure:
         settings = settings.model_copy(update={"insecure": True})
     with _listen(host, port) as listening:

@@ -23,7 +23,7 @@ from indexing.sources.locate import Source, read_file
 from indexing.store_protocol import Store
 from service.ingestion.incoming import NoState
 from service.ingestion.jobs import BookExists, JobQueue, UploadJob
-from service.settings import load_settings
+from service.settings import read_settings
 from text.errors import StoryQAError
 from text.output_files import is_full
 
@@ -61,7 +61,7 @@ def main() -> None:
             return  # another service's process was quicker
         _lower_priority()
         try:
-            settings = load_settings(store)
+            settings = read_settings(store)
             work(JobQueue(locked.parent, settings.jobs_url), settings.index_store(), _IDLE_S, owner)
         except StoryQAError as error:  # of the queue: the folder of the state is full, or gone
             log.error("%s", error)

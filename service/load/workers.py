@@ -22,6 +22,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from service.app import create_app
 from service.load.connections import connection_options, most_connections
 from service.observing.logs import log_config
+from service.settings import Settings, warn_of_unknown
 from text.errors import StoryQAError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from fastapi import FastAPI
-
-    from service.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +46,18 @@ def run(settings: Settings, listening: socket.socket, workers: int) -> None:
     """
     if workers == 1:
         with _remembered(signal.SIGINT) as came:
-            _Server(_config(settings, create_app(settings)), came).run(sockets=[listening])
+            config = _config(settings, create_app(settings))
+            warn_of_unknown()
+            _Server(config, came).run(sockets=[listening])
         return
     # Each computes with its share of the cores; libraries read this when they are loaded.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
     with tempfile.TemporaryDirectory(prefix="storyqa-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         make = functools.partial(_app_of_worker, settings, Path(folder))
-        supervisor = _Supervisor(_config(settings, make, factory=True, workers=workers), [listening])
+        config = _config(settings, make, factory=True, workers=workers)
+        warn_of_unknown()
+        supervisor = _Supervisor(config, [listening])
         supervisor.run()
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
             raise CannotStart("a worker could not start, and none of them would; the log says why")
