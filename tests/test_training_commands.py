@@ -170,6 +170,22 @@ def test_an_option_that_an_objective_has_not_or_a_value_out_of_bounds_is_refused
     assert f"storyqa train {arguments[0]} --help" in error
 
 
+@pytest.mark.parametrize("objective", ["span", "babi"])
+def test_a_new_folder_holds_no_run_to_go_on_with_which_is_said(
+    objective: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["train", objective, "--data", str(tmp_path / "nowhere"), "--out", str(out)]
+    if objective == "babi":
+        arguments += ["--system", "memnn"]
+    for options, said in (
+        ([], []),
+        (["--resume"], [f"{out} holds no run to go on with, so this one begins"]),
+    ):
+        assert run([*arguments, *options]) == 2  # there are no data
+        assert [record.getMessage() for record in caplog.records] == said
+
+
 def test_what_nothing_can_be_learnt_from_is_no_option() -> None:
     assert "teacher" in options_of("span")
     assert "teacher" not in options_of("generate")

@@ -155,6 +155,18 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(corpus: Corpus, kind: s
 
 
 @pytest.mark.training
+def test_a_run_that_finds_no_checkpoint_says_that_it_begins(
+    corpus: Corpus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "log.jsonl").write_text("", "utf-8")  # of a run that was killed before its first checkpoint
+    run = Invocation([], tmp_path, "storyqa train bidaf", resume=True)
+    for said in ([f"{tmp_path} holds no run to go on with, so this one begins"], []):
+        run.train(_tasks(corpus)["bidaf"](), validations=0)
+        assert [record.getMessage() for record in caplog.records] == said
+        caplog.clear()
+
+
+@pytest.mark.training
 def test_a_run_of_before_questions_were_counted_goes_on_and_tells_no_wrong_number(
     corpus: Corpus, tmp_path: Path
 ) -> None:

@@ -49,7 +49,13 @@ PropertyData = Annotated[
     list[Path], typer.Option(help="The folder with WikiReading, its official shards or a set made like it.")
 ]
 Out = Annotated[Path, typer.Option(help="The folder for checkpoint, log.jsonl, its curve and the weights.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on from the checkpoint in --out; without one, say so and begin.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
 
@@ -73,11 +79,13 @@ def objective_command(spec: ObjectiveSpec) -> typer.Typer:
         resume: bool = False,
         **values: Any,
     ) -> None:
-        from training.invocation import Invocation
+        from training.invocation import Invocation, is_new, tell_beginning
 
         run = Invocation(data, out, _command_line(), resume, context.obj().cache)
         own = {option.name: values[option.name] for option in own_options}
         with _folder(out):
+            if resume and is_new(out):
+                tell_beginning(out)
             if settings_class is None:
                 outcome = train(run, **own)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,18 @@ from training.corpora.corpus import Corpus, NoTrainingData
 from training.corpora.loading import load_corpus, load_official_corpus
 from training.learning_curve import plot_training
 from training.trainer import RunExists, Trainable, Trainer
+
+log = logging.getLogger(__name__)
+
+
+def is_new(out: Path) -> bool:
+    """Whether nothing has been left in ``out``, or it is not there."""
+    return not out.is_dir() or not any(out.iterdir())
+
+
+def tell_beginning(out: Path) -> None:
+    """Say that a run that was to go on begins, since ``out`` holds nothing of one."""
+    log.warning("%s holds no run to go on with, so this one begins", out)
 
 
 class Outcome(Protocol):
@@ -73,7 +86,8 @@ class Invocation:
             )
         trainer = Trainer(task, self.out, workers, None if within is None else 60 * within)
         if self.resume:
-            trainer.resume()
+            if not trainer.resume() and not is_new(self.out):  # of a new folder the command has told
+                tell_beginning(self.out)
         elif trainer.checkpoint.exists():
             raise RunExists(
                 f"{self.out} holds a run already; give --resume to go on with it, or another --out"
