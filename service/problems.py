@@ -95,6 +95,9 @@ class Problem(BaseModel):
     near: list[str] | None = Field(
         default=None, description="Book ids, or names of a book's characters, that look like the unknown one."
     )
+    most_bytes: int | None = Field(
+        default=None, description="How large the body may be, where it was larger (413)."
+    )
     choices: list[str] | None = Field(default=None, description="The names that would have done.")
     errors: list[Culprit] | None = Field(default=None, description="What is wrong where in the request.")
 
@@ -191,7 +194,7 @@ def problem_of(error: StoryQAError) -> Problem:
             culprit = Culprit(pointer=f"/{error.field}" if in_body else error.field, detail=detail)
             return _problem(422, detail, "invalid-request", errors=[culprit])
         case Refused():
-            return _problem(error.status, detail, error.kind)
+            return _problem(error.status, detail, error.kind, most_bytes=error.most_bytes)
         case BadItem():
             problem = problem_of(error.error)
             culprits = [

@@ -315,6 +315,8 @@ def test_every_answer_tells_browsers_to_load_nothing(open_client: httpx.Client) 
 def test_a_body_beyond_the_limit_is_refused_whatever_it_claims(open_client: httpx.Client) -> None:
     content = problem(open_client.post("/answer", content=b" " * (MAX_QUESTION_BYTES + 1)), 413)
     assert content["type"] == "urn:storyqa:problem:too-large"
+    assert content["most_bytes"] == MAX_QUESTION_BYTES
+    assert "larger than 256 kB" in content["detail"]
     pieces = (b" " * 2**16 for _ in range(MAX_QUESTION_BYTES // 2**16 + 2))
     assert problem(open_client.post("/answer", content=pieces), 413) == content
     assert open_client.post("/answer", json=ASKED[0]).status_code == 200

@@ -237,7 +237,9 @@ def test_a_file_beyond_the_limit_is_refused_while_it_comes(client: httpx.Client,
             yield b"x" * 2**15
 
     problem(client.post("/books", content=pieces(), headers=FORM), 413)
-    problem(send(client, b"x" * 2**20, "large.txt"), 413)
+    refused = problem(send(client, b"x" * 2**20, "large.txt"), 413)
+    assert refused["most_bytes"] == 2**20
+    assert "larger than 1 MB" in refused["detail"]
     assert uploads(folder) == []
     assert client.get("/healthz").status_code == 200
 

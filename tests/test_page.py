@@ -258,7 +258,7 @@ def test_a_long_book_is_fetched_as_one_reads_and_no_character_is_lost(chromium: 
 @pytest.fixture
 def library(chromium: Any, tmp_path: Path) -> Iterator[Any]:
     """A page of a service to which books can be added."""
-    app = create_app(browsing.settings(shelf.stock(tmp_path)))
+    app = create_app(browsing.settings(shelf.stock(tmp_path), largest_upload_mb=1))
     with running(app) as url, browsing.visiting(chromium, url) as page:
         page.goto("/")
         yield page
@@ -371,6 +371,7 @@ def test_words_can_be_dropped_into_the_question_and_lead_nowhere_else(library: A
         ("bad.txt", "\n", "is empty"),
         ("mill.txt", "%PDF-1.7\n\0\1", "cannot be read as a PDF"),
         ("lantern.txt", MILL, "already"),
+        ("long.txt", MILL * 2**15, "larger than the service takes, which is at most 1 MB"),
     ],
 )
 def test_a_file_that_cannot_be_added_is_said_to_be_and_why(

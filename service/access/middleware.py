@@ -107,6 +107,11 @@ class BodyTooLarge(Refused):
     status = 413
     kind = "too-large"
 
+    def __init__(self, most_bytes: int, advice: str) -> None:
+        most = f"{most_bytes / 2**20:.3g} MB" if most_bytes >= 2**20 else f"{most_bytes // 2**10} kB"
+        super().__init__(f"the body is larger than {most}, the most that is taken here{advice}", _CLOSE)
+        self.most_bytes = most_bytes
+
 
 class BodyTooSlow(Refused):
     """A body of which nothing came for too long, or little all the time."""
@@ -149,12 +154,6 @@ class BodyLimit:
         counted = 0
         whole = refused = False
 
-        def too_large() -> BodyTooLarge:
-            most = f"{limit / 2**20:.3g} MB" if limit >= 2**20 else f"{limit // 2**10} kB"
-            return BodyTooLarge(
-                f"the body is larger than {most}, the most that is taken here{advice}", _CLOSE
-            )
-
         async def send_and_linger(message: Message) -> None:
             if refused and message["type"] == "http.response.body" and not message.get("more_body", False):
                 await send({**message, "more_body": True})
@@ -165,7 +164,7 @@ class BodyLimit:
         claimed = headers.get("content-length", "0")
         if claimed.isdecimal() and int(claimed) > limit:
             refused = True
-            refusal = too_large()
+            refusal = BodyTooLarge(limit, advice)
             answer = problems.ProblemResponse(problems.problem_of(refusal), refusal.headers)
             await answer(scope, receive, send_and_linger)
             return
@@ -189,7 +188,7 @@ class BodyLimit:
                 if counted > limit:
                     refused = not whole
                     # An HTTPException, for FastAPI makes a 400 of everything else that reading raises.
-                    raise HTTPException(413) from too_large()
+                    raise HTTPException(413) from BodyTooLarge(limit, advice)
             return message
 
         await self._app(scope, receive_counted, send_and_linger)

@@ -25,7 +25,6 @@ const WORDS = {
   "not-ready": "The service is still starting. Try again in a moment.",
   "too-often": "That was too often for one key. Wait a minute, then try again.",
   "too-many-jobs": "Many books wait to be read already. Add this one later.",
-  "too-large": "This is larger than the service takes.",
   "too-slow": "The file came too slowly. Try again where the connection is better.",
   "media-type": "Only EPUB, PDF, DOCX, ODT, RTF, FB2, MOBI/AZW3, Markdown, HTML and plain text can be read.",
   "no-room": `The service's disk is full; ${TELL}.`,
@@ -41,6 +40,10 @@ const KEYED = {
   key: "That key is unknown, or was revoked.",
   "not-allowed": "Your key is for asking and reading; books are added and removed with another.",
 };
+
+const size = (bytes) => (bytes >= 2 ** 20 ? `${Math.floor(bytes / 2 ** 20)} MB` : `${Math.floor(bytes / 2 ** 10)} kB`);
+const tooLarge = (most) =>
+  `This is larger than the service takes${most === undefined ? "" : `, which is at most ${size(most)}`}.`;
 
 const TRY_AGAIN = new Set([0, 401, 408, 429]);
 
@@ -62,11 +65,13 @@ export class Problem extends Error {
 /** The problem that a `status` and a problem document (or null) tell of; `keyed` where a key was shown. */
 export function problemOf(status, content, keyed) {
   const kind = content?.type?.replace("urn:storyqa:problem:", "") ?? null;
-  const words = WORDS[kind] ?? (keyed ? KEYED : KEYLESS)[kind];
-  return new Problem(status, words ?? byStatus(status, content?.detail), kind, content?.near ?? []);
+  const words = WORDS[kind] ?? (keyed ? KEYED : KEYLESS)[kind] ?? byStatus(status, content);
+  return new Problem(status, words, kind, content?.near ?? []);
 }
 
-function byStatus(status, detail) {
+function byStatus(status, content) {
+  const detail = content?.detail;
+  if (status === 413) return tooLarge(content?.most_bytes); // a proxy's refusal has no document
   if (status === 503) return "The service cannot do this just now. Try again later.";
   if (status >= 500 || detail === undefined) return `Something went wrong in the service (status ${status}); ${TELL}.`;
   return detail;
