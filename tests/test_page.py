@@ -79,6 +79,16 @@ def test_every_file_that_the_page_names_is_there() -> None:
     assert {*named} == {file.name for file in FILES.iterdir()} - {"index.html", "docs.html"}
 
 
+def test_each_colour_has_one_value_in_the_light_and_one_in_the_dark() -> None:
+    light, dark = ((FILES / name).read_text("utf-8") for name in ("colours.css", "dark.css"))
+    names = re.findall(r"^ +(--[a-z-]+):", dark, re.MULTILINE)
+    assert len(names) > 10
+    for name in names:
+        declared = [file.name for file in FILES.glob("*.css") if f"{name}:" in file.read_text("utf-8")]
+        assert sorted(declared) == ["colours.css", "dark.css"]
+        assert light.count(f" {name}:") == dark.count(f" {name}:") == 1
+
+
 # Asking
 
 
@@ -523,3 +533,13 @@ def test_the_colours_that_were_chosen_are_kept(page: Any) -> None:
     assert page.evaluate(paper) != light
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate(paper) != light
+    # Whatever the system has is asked for again, until light or dark is chosen.
+    page.locator("#theme").click()
+    for system, is_light in (("dark", False), ("light", True)):
+        page.emulate_media(color_scheme=system)
+        assert (page.evaluate(paper) == light) == is_light
+    page.locator("#theme").click()
+    expect(page.locator("#theme")).to_have_attribute("aria-label", "Colours: light")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(paper) == light
