@@ -249,6 +249,7 @@ def test_a_book_is_indexed_skipped_verified_found_damaged_and_removed(storyqa: R
         (["index", str(ROOT / "pyproject.toml"), "--id", "No Slug"], "cannot be a book id"),
         (["index", __file__, "--report", str(ROOT / "pyproject.toml" / "bad.jsonl")], "another --report"),
         (["serve", "--port", "65536"], "--port"),
+        (["serve", "--port", "0", "--workers", "2", "--store", __file__], "is a file; wanted the folder"),
         (["serve", "--host", "no.such.host.invalid", "--port", "0"], "--host"),
         (["serve", "--host", "127.0.0..1", "--port", "0"], "is not an address of this machine"),
         (["evaluate", "frobnicate"], "No such command"),

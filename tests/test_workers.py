@@ -121,6 +121,15 @@ def test_the_workers_end_with_their_parent_however_it_ends(
         assert alive == []
 
 
+# Waits for a worker that hangs for longer than any test does: one that has ended does not hang.
+PATIENT = """
+from service.cli import main
+from service.load import workers
+workers._HUNG_S = 10_000
+main()
+"""
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_server_that_cannot_start_says_why_and_ends(
     count: int, shelf_store: IndexStore, tmp_path: Path
@@ -130,7 +139,7 @@ def test_a_server_that_cannot_start_says_why_and_ends(
     (shadow / "__init__.py").touch()
     done = subprocess.run(
         [
-            *(sys.executable, "-c", "from service.cli import main; main()", "serve", "--port", "0"),
+            *(sys.executable, "-c", PATIENT, "serve", "--port", "0"),
             *("--workers", str(count), "--store", str(shelf_store.root)),
         ],
         cwd=ROOT,

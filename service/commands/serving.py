@@ -96,6 +96,7 @@ def _check_shared(settings: Settings) -> None:
     from service.access.rate_limits import RateLimits
     from service.ingestion.job_database import job_database
 
+    settings.index_store()
     RateLimits(settings.rate, settings.rate_storage)
     if settings.jobs_url is not None:
         job_database(settings.state_folder, settings.jobs_url)

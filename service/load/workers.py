@@ -116,7 +116,12 @@ class CannotStart(StoryQAError):
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's, which also takes a dead worker's questions off the queue's depth."""
+    """uvicorn's, which hears at once of a worker's end, and takes its questions off the queue's depth."""
+
+    def init_processes(self) -> None:
+        """Start all."""
+        super().init_processes()
+        self._leave_ends()
 
     def keep_subprocess_alive(self) -> None:
         """Start those again that died or hang."""
@@ -124,8 +129,17 @@ class _Supervisor(Multiprocess):
 
         before = self._pids()
         super().keep_subprocess_alive()
+        self._leave_ends()
         for pid in before - self._pids():
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+    def _leave_ends(self) -> None:
+        """Leave the workers' ends of the pipes to them: asked whether it lives, one that ends is then heard.
+
+        Else it would be waited for as long as for one that hangs.
+        """
+        for process in self.processes:
+            process.child_conn.close()
 
     def _pids(self) -> set[int]:
         return {process.pid for process in self.processes if process.pid is not None}
