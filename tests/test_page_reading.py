@@ -240,6 +240,65 @@ def test_going_back_to_another_question_closes_the_book_that_would_hide_it(page:
     browsing.answered(page)
 
 
+def test_the_place_that_the_book_is_open_at_is_kept_in_the_address(chromium: Any, tmp_path: Path) -> None:
+    days = [f"On day {n} the ferryman wrote {n} words in his book and slept." for n in range(600)]
+    store = IndexStore(tmp_path)
+    for id in ("ferry", "weir"):
+        build_book(Book(id, f"The {id}", "\n\n".join(days), id), BuildSettings(), store)
+    question = "What did the ferryman do on day 300?"
+    with running(create_app(browsing.settings(store))) as url, browsing.visiting(chromium, url) as page:
+        browsing.ask(page, "ferry", question)
+        asked = re.escape(page.url)
+        page.locator(".open").click()
+        start, end, words = browsing.marked(page, "#pages")
+        expect(page).to_have_url(re.compile(f"^{asked}&at={start}-{end}$"))
+        page.reload()
+        expect(page.locator("#pages mark").first).to_be_in_viewport()
+        assert browsing.marked(page, "#pages") == (start, end, words)
+        page.locator("#pages").evaluate("pages => (pages.scrollTop += 600)")
+        expect(page).to_have_url(re.compile(r"&at=\d+$"))
+        first = page.locator("#pages p").evaluate_all(
+            """(all) => all.find((p) => p.getBoundingClientRect().bottom
+                > p.closest("#pages").getBoundingClientRect().top + 8).textContent"""
+        )
+        assert first not in (days[0], days[300])
+        page.goto("/?#book=weir")
+        expect(page.locator("#book-title")).to_have_text("The weir")
+        expect(page.locator("#reader")).to_be_hidden()
+        for back in (page.go_back, page.reload):
+            back()
+            expect(page.locator("#book-title")).to_have_text("The ferry")
+            expect(page.locator("#pages p").filter(has_text=first)).to_be_in_viewport()
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(re.compile(f"^{asked}$"))
+        browsing.answered(page)
+        expect(page.locator("#question")).to_have_value(question)
+
+
+def test_another_tab_learns_how_far_a_book_has_been_read(page: Any) -> None:
+    browsing.ask(page, *LATE)
+    other = page.context.new_page()
+    other.goto("/#book=lantern")
+    expect(other.locator("#read")).to_have_value("100")
+    page.locator(".open").click()
+    page.locator("#pages mark").first.wait_for()
+    bodies: list[Any] = []
+    page.on("request", lambda request: bodies.append(request.post_data_json) if request.post_data else None)
+    for share in (40, 70):
+        read_up_to(other, share)
+        expect(page.locator("#read")).to_have_value(str(share))
+        expect(page).to_have_url(re.compile(rf"read={share}\b"))
+        browsing.answered(page)
+        assert bodies[-1]["before"] == f"{share}%"
+    expect(page.locator("#reader")).to_be_hidden()
+    choose(other, "The Well")
+    read_up_to(other, 20)
+    expect(other.locator("#read")).to_have_value("20")
+    page.wait_for_function("localStorage.getItem('storyqa.read').includes('well')")
+    expect(page.locator("#read")).to_have_value("70")
+    assert len(bodies) == 2
+
+
 @pytest.mark.parametrize("joint", ["\n\n", " "])
 def test_one_has_read_up_to_the_last_line_in_view_to_a_thousandth_of_the_book(
     chromium: Any, tmp_path: Path, joint: str
@@ -466,6 +525,24 @@ def test_a_follow_up_is_the_same_question_when_one_goes_back_to_it_or_loads_it_a
     read_up_to(page, 10)  # what it followed was answered from further on
     expect(page.locator("#status")).not_to_have_text(re.compile("Searching|reading"))
     assert "conversation" not in bodies[-1]
+
+
+def test_the_address_of_a_follow_up_asks_others_what_it_was_understood_as(
+    page: Any, chromium: Any, url: str
+) -> None:
+    page.goto("/#book=lantern")
+    for question in ("Who kept the lighthouse at Quill Point?", FOLLOW_UP):
+        type_question(page, question)
+    answer = page.locator(".said").text_content()
+    understood = page.locator("#answer .rewritten").text_content().removeprefix("Asked as: ")
+    with browsing.visiting(chromium, url) as other:
+        other.goto(page.url)
+        expect(other.locator("#question")).to_have_value(understood)
+        browsing.answered(other)
+        assert other.locator(".said").text_content() == answer
+    page.reload()
+    expect(page.locator("#question")).to_have_value(FOLLOW_UP)
+    browsing.answered(page)
 
 
 def test_a_follow_up_that_was_asked_before_is_asked_as_it_was_understood(page: Any) -> None:

@@ -1,16 +1,18 @@
-// The page's address: #book=…&q=…&read=…&at=…, a fragment, which no server gets to see.
+// The page's address: #book=…&q=…&as=…&read=…&at=…, a fragment, which no server gets to see.
 
 import * as memory from "./memory.js";
 
 /**
- * The `book` (null where none is named), the question `q`, how much may be `read`, in percent, and the place
- * `at` that the book is to be opened at (`{start, end}`, or null).
+ * The `book` (null where none is named), the question `q`, which was understood `as` another one where it followed
+ * others (or null), how much may be `read`, in percent, and the place `at` that the book is open at (`{start, end}`,
+ * or null).
  */
 export function wanted() {
   const fragment = new URLSearchParams(location.hash.slice(1));
   return {
     book: fragment.get("book"),
     q: fragment.get("q") ?? "",
+    as: fragment.get("as"),
     read: shareIn(fragment.get("read")),
     at: placeIn(fragment.get("at")),
   };
@@ -23,9 +25,9 @@ function shareIn(said) {
   return share <= 100 ? Math.floor(10 * share) / 10 : 0;
 }
 
-/** A place as addresses have it, such as 120-131. */
+/** A place as addresses have it, such as 120-131; 120 alone is where one was reading. */
 function placeIn(said) {
-  const [, start, end] = /^(\d{1,9})-(\d{1,9})$/.exec(said ?? "") ?? [];
+  const [, start, end = start] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(said ?? "") ?? [];
   return start === undefined ? null : { start: Number(start), end: Number(end) };
 }
 
@@ -37,11 +39,13 @@ export function shareOf({ book, read }) {
 }
 
 /** The fragment of a place on the page; none where no book is open. */
-export function hashOf({ book, q = "", read = 100 }) {
+export function hashOf({ book, q = "", as = null, read = 100, at = null }) {
   if (book === null) return "";
   const fragment = new URLSearchParams({ book });
   if (q !== "") fragment.set("q", q);
+  if (as !== null) fragment.set("as", as);
   if (read !== 100) fragment.set("read", read);
+  if (at !== null) fragment.set("at", at.start === at.end ? at.start : `${at.start}-${at.end}`);
   return `#${fragment}`;
 }
 

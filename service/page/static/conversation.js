@@ -3,6 +3,9 @@
 const TURNS = 6; // of a conversation that are told
 const LONGEST_ANSWER = 4000; // characters of a turn
 
+/** Whether a question of the address was asked here, so that what it followed is known. */
+export const isAskedHere = () => window.history.state?.said !== undefined;
+
 /** What was asked of the books that are open, and answered, since they were opened. */
 export class Conversation {
   #turns = [];

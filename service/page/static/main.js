@@ -4,7 +4,7 @@ import { correct, hashOf, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
 import { ask } from "./asking.js";
 import { offerColours } from "./colours.js";
-import { Conversation } from "./conversation.js";
+import { Conversation, isAskedHere } from "./conversation.js";
 import { Cover } from "./cover.js";
 import { Errors } from "./errors.js";
 import { History } from "./history.js";
@@ -52,10 +52,13 @@ const openInBook = (place, marks) =>
 const cover = new Cover(at("cover"));
 const strip = new Strip(at("strip"), openInBook);
 const overviews = new Overviews(at("overviews"), openInBook);
-const reader = new Reader(at("reader"), (book, end) => {
-  const upTo = shareAt(book, end);
-  readUpTo(book.id, upTo);
-  move({ book: scope.id, q: wanted().q, read: scope.isOne ? upTo : 100 });
+const reader = new Reader(at("reader"), {
+  onReadHere: (book, end) => {
+    const upTo = shareAt(book, end);
+    readUpTo(book.id, upTo);
+    move({ book: scope.id, q: wanted().q, read: scope.isOne ? upTo : 100 });
+  },
+  onPlace: (place) => scope?.isOne && wanted().book === scope.id && correct({ ...wanted(), at: place }),
 });
 offerSelected(reader, (words) => {
   question.value = words;
@@ -97,7 +100,7 @@ const attempt = (action) => errors.attempt(action);
 
 function go(to) {
   const hash = hashOf(to);
-  if (location.hash === hash) attempt(follow);
+  if (hashOf({ ...wanted(), as: null, at: null }) === hash) move(to);
   else location.hash = hash; // and "hashchange" follows
 }
 
@@ -110,6 +113,8 @@ function move(to) {
 /** Makes the page show what the address says. */
 async function follow() {
   const to = wanted();
+  // Whoever was given the address has not asked what the question followed.
+  if (to.as !== null && !isAskedHere()) Object.assign(to, { q: to.as, as: null });
   const { book: id, q } = to;
   const now = (turn += 1);
   asking?.abort();
@@ -124,6 +129,7 @@ async function follow() {
     showScope(found);
   }
   const upTo = scope.isOne ? shareOf(to) : 100;
+  if (!scope.isOne) to.at = null;
   correct({ ...to, read: upTo });
   read.value = upTo;
   showRead();
@@ -133,9 +139,12 @@ async function follow() {
   asked = q;
   document.title = q === "" ? `${scope.title} · storyqa` : `${q} · ${scope.title}`;
   clearAnswer();
-  if (to.at !== null && scope.isOne) await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
-  else if (q !== "") await askScope(q);
-  else if (isNew) question.focus();
+  if (to.at !== null) {
+    await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
+    if (now !== turn) return;
+  }
+  if (q !== "") await askScope(q);
+  else if (isNew && to.at === null) question.focus();
 }
 
 /** Questions to begin with, which may tell what happens: of the sample, to those who may know all of it. */
@@ -221,7 +230,10 @@ async function askScope(q) {
     }, from passages found by ${answer.versions.retriever}.`;
     conversation.add(q, upTo, answer);
     const noted = { book: of.id, title: of.title, question: q, answer: answer.answer };
-    if (said.length > 0 && answer.rewritten !== null) noted.rewritten = answer.rewritten;
+    if (said.length > 0 && answer.rewritten !== null) {
+      noted.rewritten = answer.rewritten;
+      correct({ ...wanted(), as: answer.rewritten });
+    }
     memory.rememberAsked({ ...noted, ...of.readOf(answer.passages, upTo) });
     showHistory();
   } catch (error) {
@@ -258,6 +270,10 @@ let settling = null;
 /** One has read a book up to here: kept, and what may be from further on is gone at once. */
 function readUpTo(id, upTo) {
   memory.rememberRead(id, upTo);
+  showReadUpTo(upTo);
+}
+
+function showReadUpTo(upTo) {
   if (scope.isOne) read.value = upTo;
   showRead();
   asking?.abort();
@@ -273,6 +289,16 @@ read.addEventListener("change", () => {
     () => move({ book: scope.id, q: wanted().q, read: share() }),
     SETTLED_MS,
   );
+});
+
+// Another tab of the browser has said how far: what may be from further on is gone here, too.
+memory.whenReadElsewhere((ids) => {
+  showHistory();
+  if (scope === null || !ids.some((id) => scope.byId.has(id))) return;
+  clearTimeout(settling);
+  const upTo = scope.isOne ? (memory.readUpTo(scope.id) ?? 100) : 100;
+  showReadUpTo(upTo);
+  move({ book: scope.id, q: wanted().q, read: upTo, at: reader.dialog.open ? wanted().at : null });
 });
 
 // What lies around.

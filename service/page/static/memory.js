@@ -40,6 +40,15 @@ export function isFromFurtherOn({ book, read, limits = { [book]: read } }) {
 /** What is asked where a question is asked again: without those that it followed, as it was understood after them. */
 export const questionOf = (asked) => (isFromFurtherOn(asked) ? asked.question : (asked.rewritten ?? asked.question));
 
+/** `hear(ids)` hears of which books another tab has said how much has been read. */
+export function whenReadElsewhere(hear) {
+  addEventListener("storage", ({ key, oldValue, newValue }) => {
+    if (key !== "storyqa.read") return;
+    const [before, now] = [oldValue, newValue].map((said) => JSON.parse(said) ?? {});
+    hear(Object.keys({ ...before, ...now }).filter((id) => before[id] !== now[id]));
+  });
+}
+
 export function rememberRead(book, share) {
   remember("read", { ...remembered("read"), [book]: share });
 }

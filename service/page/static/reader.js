@@ -6,6 +6,7 @@ import { chapterAt, percent, reached } from "./words.js";
 
 const PIECE = 8000; // code points that are fetched at once
 const NEAR = 900; // pixels from an end at which more is fetched
+const SETTLED_MS = 300; // pages that are scrolled pass many places on their way
 
 /** Where `text` may be cut, by its first or last gap ("indexOf" or "lastIndexOf"): between paragraphs, lines, words. */
 const cuts = (text, find) => [text[find]("\n\n"), text[find]("\n") + 1, text[find](" ") + 1];
@@ -23,14 +24,20 @@ function lineAt(paragraph, y) {
   return Number(paragraph.dataset.start) + length(before.toString());
 }
 
-/** One dialog that shows one book at a time; `onReadHere(book, end)` hears up to which character somebody has read. */
+/**
+ * One dialog that shows one book at a time; `onReadHere(book, end)` hears up to which character somebody has read,
+ * `onPlace(place)` at which place (`{start, end}`) the book is open, as one goes through it, or null once it is closed.
+ */
 export class Reader {
-  constructor(dialog, onReadHere) {
+  constructor(dialog, { onReadHere, onPlace }) {
     this.dialog = dialog;
     this.pages = dialog.querySelector("#pages");
     this.title = dialog.querySelector("#reader-title");
     this.at = dialog.querySelector("#reader-at");
     this.chapters = dialog.querySelector("#chapter");
+    this.onPlace = onPlace;
+    this.settling = null; // the timer until which one may go on scrolling
+    dialog.addEventListener("close", () => dialog.open || onPlace(null));
     this.opened = 0; // counts openings: what was fetched for an earlier one is dropped
     this.pages.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.chapters.addEventListener("change", () => this.leafTo(Number(this.chapters.value)));
@@ -59,7 +66,9 @@ export class Reader {
     );
     if (!this.dialog.open) this.dialog.showModal();
     try {
-      await this.goTo(Math.min(place.start, Math.max(0, limit - 1)));
+      const at = Math.min(place.start, Math.max(0, limit - 1));
+      if (!(await this.goTo(at))) return;
+      this.onPlace(marks.find((mark) => mark.tag === "mark") ?? marks[0] ?? { start: at, end: at });
     } catch (error) {
       this.close(); // it would hide where the page says what went wrong
       throw error;
@@ -75,13 +84,13 @@ export class Reader {
   /** Goes on to the character `at` of the open book; what goes wrong is said below the pages. */
   async leafTo(at) {
     try {
-      await this.goTo(at);
+      if (await this.goTo(at)) this.onPlace({ start: at, end: at });
     } catch (error) {
       this.at.textContent = error.message;
     }
   }
 
-  /** Shows the book from around the character `at`, which is scrolled to. */
+  /** Shows the book from around the character `at`, which is scrolled to; resolves to whether it is shown. */
   async goTo(at) {
     this.opened += 1;
     this.arrived = null;
@@ -89,7 +98,7 @@ export class Reader {
     this.pages.replaceChildren();
     this.at.textContent = "Fetching the text …";
     const piece = await this.piece(at - PIECE / 2, at + PIECE);
-    if (piece === null) return;
+    if (piece === null) return false;
     this.pages.append(piece.element);
     [this.first, this.last] = [piece.start, piece.end];
     this.closeAtLimit();
@@ -100,7 +109,9 @@ export class Reader {
     target?.scrollIntoView({ block: marked ? "center" : "start" });
     this.pages.focus({ preventScroll: true });
     this.arrived = marked ? null : { at: Number(target?.dataset.start ?? at), scrolled: this.pages.scrollTop };
+    this.settled = this.pages.scrollTop;
     this.showPlace();
+    return true;
   }
 
   /**
@@ -143,9 +154,10 @@ export class Reader {
   async earlier() {
     const piece = await this.piece(this.first - PIECE, this.first);
     if (piece === null) return;
-    const fromBottom = this.pages.scrollHeight - this.pages.scrollTop;
+    const { scrollHeight, scrollTop } = this.pages;
     this.pages.prepend(piece.element);
-    this.pages.scrollTop = this.pages.scrollHeight - fromBottom;
+    this.pages.scrollTop = scrollTop + this.pages.scrollHeight - scrollHeight;
+    this.settled += this.pages.scrollTop - scrollTop;
     this.first = piece.start;
   }
 
@@ -158,6 +170,8 @@ export class Reader {
   async scrolled() {
     if (this.first === null) return; // nothing is shown, but perhaps why
     this.showPlace();
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settle(), SETTLED_MS);
     if (this.busy !== null) return;
     const { scrollTop, scrollHeight, clientHeight } = this.pages;
     const more =
@@ -175,6 +189,14 @@ export class Reader {
     } finally {
       if (this.busy === more) this.busy = null;
     }
+  }
+
+  /** One has scrolled to where one is now, unless the book was only moved there by what was fetched before it. */
+  settle() {
+    if (!this.dialog.open || this.first === null || this.pages.scrollTop === this.settled) return;
+    this.settled = this.pages.scrollTop;
+    const at = this.place();
+    this.onPlace({ start: at, end: at });
   }
 
   /** To the chapters before and behind with the arrow keys, to both ends with Home and End. */
