@@ -4,8 +4,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-venv
-# Python compiles what it imports; all that these packages hold takes it most of a minute.
-PIP = $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt
+# Python compiles what it imports; all that these packages hold takes it most of a minute. Where it may not keep
+# what it compiled, pip does all of it once, or each process would compile again what it imports.
+PIP = $(VENV)/bin/python -m pip install --quiet $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile) \
+      --constraint constraints.txt
 # Slow tests that work in their own process, and those that have others, whose time the clock tells.
 MODELS = data or shipped or training or large
 PROCESSES = browser or processes
