@@ -50,6 +50,9 @@ PUT = [
     ("And Mr. Thorne?", [("Can you tell me where Corin is?", "here")], "Where is Mr. Thorne?"),
     ("And what about Mara's?", [("What colour are Corin's eyes?", "green")], "What colour are Mara's eyes?"),
     ("What about his sister?", [("Where is Mara?", "at sea")], "Where is Mara's sister?"),
+    ("And Corin?", [("Where is Mara?", "at sea"), ("What about Odo?", "in a loft")], "Where is Corin?"),
+    ("And Odo?", [("Who rang the bell?", "Mara"), ("Where did he go?", "home")], "Where did Odo go?"),
+    ("Why?", [("Who rang the bell?", "Mara"), ("Where did he go?", "home")], "Why did Mara go?"),
 ]
 AS_IT_STANDS = [
     ("What did Corin say when she came in?", [MARA]),  # her own

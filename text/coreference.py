@@ -73,14 +73,15 @@ def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
     """The question with the names, or the words, that its pronouns stand for in the ``turns`` before it.
 
     A pronoun behind a name of its own question is that one's. "Why?" asks for the reason of what was
-    answered last, and "What about Mara?" what was asked last, of Mara. By ``text``, as much of the book as
-    may be read, it is told whom it calls he and whom she. What stands for nothing that is known stays.
+    answered last, and "What about Mara?" what was asked last, of Mara; that may itself have followed others.
+    By ``text``, as much of the book as may be read, it is told whom it calls he and whom she. What stands for
+    nothing that is known stays.
     """
     if not turns:
         return question
     adverb = _bare(question)
     if adverb is not None:
-        return _asked_of_answer(adverb, *turns[-1]) or question
+        return _asked_of_answer(adverb, _last_asked(turns, text), turns[-1][1]) or question
     found = list(tokens(question))
     pieces, last, used = [], 0, set[str]()
     for at, token in enumerate(found):
@@ -94,7 +95,12 @@ def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
         last = token.end
     named = "".join([*pieces, question[last:]])
     another = _another(named)
-    return named if another is None else _asked_of(another, turns[-1][0]) or named
+    return named if another is None else _asked_of(another, _last_asked(turns, text)) or named
+
+
+def _last_asked(turns: Sequence[Asked], text: str) -> str:
+    """What was asked last, put alone as well."""
+    return put_alone(turns[-1][0], turns[:-1], text)
 
 
 def _bare(question: str) -> str | None:
