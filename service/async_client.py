@@ -22,7 +22,10 @@ from service.client_requests import (
     Call,
     JobStatus,
     Patience,
+    ServiceBusy,
     ServiceError,
+    address,
+    again_in_s,
     done,
     headers,
     parts,
@@ -35,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class AsyncClient:
-    """``Client`` for ``async`` programs: the same calls, awaited."""
+    """``Client`` for ``async`` programs: the same calls, awaited, all of them in one event loop."""
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class AsyncClient:
         timeout_s: float = TIMEOUT_S,
         patience: Patience | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(base_url=url, headers=headers(key), timeout=timeout_s)
+        self._http = httpx.AsyncClient(base_url=address(url), headers=headers(key), timeout=timeout_s)
         self._patience = patience or Patience()
 
     async def __aenter__(self) -> Self:
@@ -150,11 +153,16 @@ class AsyncClient:
     async def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
         """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
         deadline = time.monotonic() + timeout_s
+        pause_s = POLL_S
         while not job.ended:
-            if time.monotonic() > deadline:
+            left_s = deadline - time.monotonic()
+            if left_s < 0:
                 raise TimeoutError(f"job {job.id} is {job.status} after {timeout_s:g} s; wait longer for it")
-            await asyncio.sleep(POLL_S)
-            job = await self.job(job.id)
+            await asyncio.sleep(min(pause_s, left_s))
+            try:
+                job, pause_s = await self.job(job.id), POLL_S
+            except ServiceBusy as busy:  # which is no reason to give up what may take an hour
+                pause_s = again_in_s(busy)
         return done(job)
 
     async def cancel(self, job_id: str) -> None:

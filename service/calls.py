@@ -18,7 +18,7 @@ from service.schemas import AnswerResponse, Health, ReaderOut, SearchResponse, S
 def question(book_id: str | Sequence[str], text: str, **options: Any) -> dict[str, Any]:
     """The body of a question; options that are None are left to the service."""
     books = book_id if isinstance(book_id, str) else [*book_id]
-    given = {k: dict(v) if isinstance(v, Mapping) else v for k, v in options.items() if v is not None}
+    given = {name: _plain(value) for name, value in options.items() if value is not None}
     return {"book_id": books, "question": text} | given
 
 
@@ -143,6 +143,13 @@ def version() -> Call[Version]:
 def ready() -> Call[Health]:
     """GET /readyz."""
     return Call("GET", "/readyz", TypeAdapter(Health))
+
+
+def _plain(value: Any) -> Any:
+    """The value with any mapping as JSON has it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _book(book_id: str) -> str:

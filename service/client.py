@@ -22,7 +22,10 @@ from service.client_requests import (
     JobStatus,
     Limits,
     Patience,
+    ServiceBusy,
     ServiceError,
+    address,
+    again_in_s,
     done,
     headers,
     parts,
@@ -50,7 +53,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
         patience: Patience | None = None,
     ) -> None:
-        self._http = httpx.Client(base_url=url, headers=headers(key), timeout=timeout_s)
+        self._http = httpx.Client(base_url=address(url), headers=headers(key), timeout=timeout_s)
         self._patience = patience or Patience()
 
     def __enter__(self) -> Self:
@@ -73,6 +76,7 @@ class Client:
         k: int | None = None,
         n_best: int | None = None,
         candidates: Sequence[str] | None = None,
+        conversation: Sequence[Mapping[str, str]] | None = None,
         before: Limits = None,
         retriever: str | None = None,
         reader: str | None = None,
@@ -80,6 +84,7 @@ class Client:
         """The answer to one question, one of ``candidates``; what is left out is the service's choice.
 
         ``book_id`` may be a list of ids, ``shelf:NAME`` or ``*``, and ``before`` then limits by id.
+        ``conversation`` is what was asked and answered before, ``{"question": .., "answer": ..}`` each.
         """
         return self._send(
             calls.answer(
@@ -89,6 +94,7 @@ class Client:
                     k=k,
                     n_best=n_best,
                     candidates=candidates,
+                    conversation=conversation,
                     before=before,
                     retriever=retriever,
                     reader=reader,
@@ -192,11 +198,16 @@ class Client:
     def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
         """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
         deadline = time.monotonic() + timeout_s
+        pause_s = POLL_S
         while not job.ended:
-            if time.monotonic() > deadline:
+            left_s = deadline - time.monotonic()
+            if left_s < 0:
                 raise TimeoutError(f"job {job.id} is {job.status} after {timeout_s:g} s; wait longer for it")
-            time.sleep(POLL_S)
-            job = self.job(job.id)
+            time.sleep(min(pause_s, left_s))
+            try:
+                job, pause_s = self.job(job.id), POLL_S
+            except ServiceBusy as busy:  # which is no reason to give up what may take an hour
+                pause_s = again_in_s(busy)
         return done(job)
 
     def cancel(self, job_id: str) -> None:

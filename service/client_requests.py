@@ -26,8 +26,9 @@ URL = "http://127.0.0.1:8000"
 TIMEOUT_S = 150.0
 POLL_S = 0.5
 _BUSY = frozenset({429, 503})
-# What is raised for a file that cannot be read, and for what cannot be written as JSON, a URL or a header.
-UNSENDABLE = (OSError, TypeError, ValueError, httpx.InvalidURL)
+# What is raised for a file that cannot be read, for what cannot be written as JSON, a URL or a header, and by
+# a client that is closed, or whose event loop is.
+UNSENDABLE = (OSError, TypeError, ValueError, RuntimeError, httpx.InvalidURL)
 
 
 class ServiceError(StoryQAError):
@@ -176,6 +177,23 @@ def unreachable(url: httpx.URL, error: httpx.RequestError) -> ServiceError:
     # Where there was a connection it may have been done: once more could be once too often.
     kind = ServiceBusy if isinstance(error, httpx.ConnectError) else ServiceError
     return kind(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
+
+
+def again_in_s(busy: ServiceBusy) -> float:
+    """When a job is asked for again after that; raises ``busy`` where the service was not reached."""
+    if busy.status is None:  # it may be gone for good
+        raise busy
+    return busy.retry_after_s or POLL_S
+
+
+def address(url: str) -> httpx.URL:
+    """The address of a service; raises ``ServiceError`` for what is none."""
+    try:
+        return httpx.URL(url)
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ServiceError(
+            f"{url!r} is no address of a service ({error}); wanted one such as {URL}"
+        ) from error
 
 
 def headers(key: str | None) -> dict[str, str]:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-
 from service.client import Client
 from service.client_requests import Patience, ServiceError
 from service.schemas import AnswerResponse
@@ -27,11 +25,7 @@ class BookLender:
     """
 
     def __init__(self, url: str, key: str | None) -> None:
-        try:
-            self._client = Client(url, key=key, patience=_NOBODY_WAITS)
-        except httpx.InvalidURL as error:
-            wanted = "wanted one such as http://127.0.0.1:8000"
-            raise ServiceError(f"{url!r} is no address of a service ({error}); {wanted}") from error
+        self._client = Client(url, key=key, patience=_NOBODY_WAITS)
 
     def __enter__(self) -> Self:
         self._client.ready()

@@ -23,7 +23,7 @@ from indexing.store import IndexStore
 from service.app import create_app
 from service.async_client import AsyncClient
 from service.client import Client
-from service.client_requests import JobFailed, Patience, ServiceError, retry_after
+from service.client_requests import JobFailed, JobStatus, Patience, ServiceBusy, ServiceError, retry_after
 from service.schemas import AnswerResponse
 from service.settings import Settings
 
@@ -115,6 +115,38 @@ def test_what_cannot_be_sent_is_an_error_that_says_why(
         call(client)
     with pytest.raises(ServiceError, match=f"the request cannot be sent: .*{said}"):
         asyncio.run(awaited())
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:port", "http://127.0.0.1\n", None])
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_an_address_that_is_none_is_an_error_at_once(kind: type[Client | AsyncClient], address: Any) -> None:
+    with pytest.raises(ServiceError, match=r"is no address of a service .* wanted one such as http://"):
+        kind(address)
+
+
+def test_a_client_that_is_closed_says_so(url: str) -> None:
+    async def awaited() -> None:
+        async with AsyncClient(url) as client:
+            pass
+        await client.books()
+
+    with Client(url) as client:
+        pass
+    with pytest.raises(ServiceError, match="the client has been closed"):
+        client.books()
+    with pytest.raises(ServiceError, match="the client has been closed"):
+        asyncio.run(awaited())
+
+
+def test_a_question_that_follows_others_is_asked_by_both_clients(url: str, client: Client) -> None:
+    before = [MappingProxyType({"question": "Who is Ines?", "answer": "the keeper"})]
+
+    async def awaited() -> str | None:
+        async with AsyncClient(url) as client:
+            return (await client.answer("lantern", "Where did she go?", conversation=before)).rewritten
+
+    rewritten = client.answer("lantern", "Where did she go?", conversation=before).rewritten
+    assert rewritten == asyncio.run(awaited()) == "Where did Ines go?"
 
 
 def test_keys_and_ids_that_are_none_are_errors_and_limits_may_be_any_mapping(client: Client) -> None:
@@ -211,6 +243,23 @@ def test_patience_ends() -> None:
         with Client(url) as client, pytest.raises(ServiceError) as caught:
             client.books()
         assert (len(asked), caught.value.status) == (1, 503)
+
+
+def test_who_waits_for_a_job_asks_again_where_it_was_asked_for_too_often_and_not_where_nobody_is() -> None:
+    queued = JobStatus(id="7", status="queued", progress=0, book_id=None, error=None)
+    done = (200, {}, queued.model_copy(update={"status": "done"}).model_dump_json().encode())
+
+    async def awaited(url: str) -> JobStatus:
+        async with AsyncClient(url, patience=IMPATIENT) as client:
+            return await client.wait(queued)
+
+    with answering([(429, {"Retry-After": "0"}, BUSY), (503, {}, BUSY), done] * 2) as (url, asked):
+        with Client(url, patience=IMPATIENT) as client:
+            assert client.wait(queued).status == "done"
+        assert asyncio.run(awaited(url)).status == "done"
+        assert len(asked) == 6
+    with Client("http://127.0.0.1:9", patience=IMPATIENT) as client, pytest.raises(ServiceBusy):
+        client.wait(queued)
 
 
 def test_an_async_client_has_the_same_patience() -> None:
