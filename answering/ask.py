@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 
 from answering.scope import Before, Limits, limit_of
 from readers import DEFAULT_READER
@@ -95,6 +96,8 @@ class Ask:
 
 def check_question(question: str) -> str:
     """``question`` itself; raises ``BadRequest`` where it is blank, too long or not text."""
+    if not isinstance(question, str):
+        raise BadRequest("question", f"the question is {question!r:.40}; wanted text")
     if not question.strip():
         raise BadRequest("question", f"the question is empty ({question[:20]!r}); wanted at least one word")
     if len(question) > LONGEST_QUESTION:
@@ -129,6 +132,8 @@ def _check_candidates(candidates: tuple[str, ...]) -> None:
     if candidates and not 2 <= len(candidates) <= MOST_CANDIDATES:
         raise refuse(f"there are {len(candidates)} candidates; wanted none, or 2 to {MOST_CANDIDATES}")
     for candidate in candidates:
+        if not isinstance(candidate, str):
+            raise refuse(f"{candidate!r:.40} is a candidate; wanted text")
         if not candidate.strip() or len(candidate) > LONGEST_CANDIDATE:
             raise refuse(f"{candidate[:20]!r} is a candidate; wanted 1 to {LONGEST_CANDIDATE} characters")
         if not candidate.isprintable():  # nor half a surrogate pair, which no tokenizer takes
@@ -185,6 +190,7 @@ def limit_before(before: int | str | None, characters: int) -> int:
 
 def check_count(field: str, count: int, most: int | None = None) -> None:
     """Raise ``BadRequest`` unless the count is a whole number from 1 to ``most``, if there is a most."""
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1 or (most and count > most):
+    whole = isinstance(count, Integral) and not isinstance(count, bool)  # NumPy's, too
+    if not whole or count < 1 or (most and count > most):
         wanted = "a whole number from 1 up" if most is None else f"1 to {most}"
-        raise BadRequest(field, f"{field} is {str(count)[:40]}; wanted {wanted}")
+        raise BadRequest(field, f"{field} is {count!r:.40}; wanted {wanted}")

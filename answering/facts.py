@@ -76,6 +76,8 @@ def check_properties(properties: Sequence[str]) -> tuple[str, ...]:
     """
     found = []
     for one in (properties,) if isinstance(properties, str) else properties:
+        if not isinstance(one, str):
+            raise BadRequest("property", f"the property is {one!r:.40}; wanted text")
         if not any(character.isalnum() for character in one):
             raise BadRequest("property", f"the property is empty ({one[:20]!r}); wanted at least one word")
         if len(one) > LONGEST_PROPERTY:

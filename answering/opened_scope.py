@@ -190,7 +190,7 @@ def _check_limits(ask: Ask, ids: Collection[str]) -> None:
     """A limit of a book that is not asked is a slip, which would show what lies ahead in another."""
     others = unmeant(ask.before, ids)
     if others:
-        raise BadRequest("before", f"before has a limit for {others[0][:100]!r}, which is not asked")
+        raise BadRequest("before", f"before has a limit for {others[0]!r:.100}, which is not asked")
 
 
 def opener(get: Callable[[str], OpenBook], opened: dict[str, OpenBook]) -> Opener:

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from indexing.errors import IndexMismatch, SourceError, UnknownBook
     from service.async_client import AsyncClient
-    from service.book_schemas import BookDetails, BookOut, ChapterOut, CharacterOut
+    from service.book_schemas import BookDetails, BookOut, ChapterOut, CharacterOut, LeftOutOut, PlaceOut
     from service.client import Client
     from service.client_requests import JobFailed, JobStatus, Patience, ServiceBusy, ServiceError
     from service.local_library import Library
-    from service.overview_schemas import FactsOut, ProfileOut, RecapOut
+    from service.overview_schemas import (
+        ChapterRecapOut,
+        FactOut,
+        FactsOut,
+        FactValueOut,
+        ProfileOut,
+        QuoteOut,
+        RecapOut,
+    )
     from service.schemas import (
         AnswerResponse,
         CandidateOut,
@@ -52,12 +60,18 @@ _WHERE = {
     "ReaderOut": "service.schemas",
     "Version": "service.schemas",
     "FactsOut": "service.overview_schemas",
+    "FactOut": "service.overview_schemas",
+    "FactValueOut": "service.overview_schemas",
     "ProfileOut": "service.overview_schemas",
     "RecapOut": "service.overview_schemas",
+    "ChapterRecapOut": "service.overview_schemas",
+    "QuoteOut": "service.overview_schemas",
     "BookDetails": "service.book_schemas",
     "BookOut": "service.book_schemas",
     "ChapterOut": "service.book_schemas",
     "CharacterOut": "service.book_schemas",
+    "LeftOutOut": "service.book_schemas",
+    "PlaceOut": "service.book_schemas",
     "IndexMismatch": "indexing.errors",
     "SourceError": "indexing.errors",
     "UnknownBook": "indexing.errors",
@@ -71,18 +85,24 @@ __all__ = [
     "BookOut",
     "CandidateOut",
     "ChapterOut",
+    "ChapterRecapOut",
     "CharacterOut",
     "Client",
     "EvidenceOut",
+    "FactOut",
+    "FactValueOut",
     "FactsOut",
     "HitOut",
     "IndexMismatch",
     "JobFailed",
     "JobStatus",
+    "LeftOutOut",
     "Library",
     "PassageOut",
     "Patience",
+    "PlaceOut",
     "ProfileOut",
+    "QuoteOut",
     "ReaderOut",
     "RecapOut",
     "SearchResponse",

@@ -73,6 +73,8 @@ def find(
     addresses are cached in the platform's cache folder. ``delay_s`` is the pause between two requests.
     Raises ``SourceError`` where there is nothing.
     """
+    if not place.strip():  # as a variable that has not been set; the Path of it is the folder one is in
+        raise SourceError(f"{place!r} is no book; wanted a file, a folder, an address or gutenberg:ID")
     if place.lower().startswith(_GUTENBERG):
         number = place[len(_GUTENBERG) :].strip()
         if not re.fullmatch(r"[1-9][0-9]{0,6}", number):
