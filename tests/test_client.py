@@ -247,13 +247,13 @@ def test_patience_ends() -> None:
 
 def test_who_waits_for_a_job_asks_again_where_it_was_asked_for_too_often_and_not_where_nobody_is() -> None:
     queued = JobStatus(id="7", status="queued", progress=0, book_id=None, error=None)
-    done = (200, {}, queued.model_copy(update={"status": "done"}).model_dump_json().encode())
+    done = queued.model_copy(update={"status": "done"}).model_dump_json().encode()
 
     async def awaited(url: str) -> JobStatus:
         async with AsyncClient(url, patience=IMPATIENT) as client:
             return await client.wait(queued)
 
-    with answering([(429, {"Retry-After": "0"}, BUSY), (503, {}, BUSY), done] * 2) as (url, asked):
+    with answering([(429, {"Retry-After": "0"}, BUSY), (503, {}, BUSY), (200, {}, done)] * 2) as (url, asked):
         with Client(url, patience=IMPATIENT) as client:
             assert client.wait(queued).status == "done"
         assert asyncio.run(awaited(url)).status == "done"

@@ -66,6 +66,23 @@ def test_langchain_gets_documents_with_their_places(library: Library, url: str, 
             assert documents == asyncio.run(retriever.ainvoke(QUESTION))
 
 
+def test_langchain_may_tell_a_limit_with_the_question_and_none_by_another_name(library: Library) -> None:
+    pytest.importorskip("langchain_core")
+    from storyqa.langchain import StoryQARetriever
+
+    retriever = StoryQARetriever(source=library, book="*")
+    for found in (
+        retriever.invoke(QUESTION, before=300, k=1),
+        asyncio.run(retriever.ainvoke(QUESTION, before=300, k=1)),
+    ):
+        assert len(found) == 1
+        check([(one.page_content, one.metadata) for one in found], 300)
+    with pytest.raises(TypeError, match="befor"):
+        retriever.invoke(QUESTION, befor=300)
+    with pytest.raises(ValueError, match="befor"):
+        StoryQARetriever(source=library, book="*", befor=300)
+
+
 @pytest.mark.parametrize("before", LIMITS)
 def test_llama_index_gets_nodes_with_their_places(library: Library, url: str, before: Any) -> None:
     pytest.importorskip("llama_index.core")
@@ -87,7 +104,7 @@ def test_haystack_runs_it_in_a_pipeline_that_can_be_kept(library: Library, url: 
     haystack = pytest.importorskip("haystack")
     from storyqa.haystack import StoryQARetriever
 
-    for given in ({"library": str(library.path)}, {"url": url}):
+    for given in ({"library": str(library.path)}, {"library": library.path}, {"url": url}):
         pipeline = haystack.Pipeline()
         retriever = StoryQARetriever("*", **given, before=before, top_k=20, retriever="bm25")
         pipeline.add_component("books", retriever)
@@ -98,6 +115,8 @@ def test_haystack_runs_it_in_a_pipeline_that_can_be_kept(library: Library, url: 
             check([(one.content, one.meta) for one in documents], before)
         fewer = again.run({"books": {"query": QUESTION, "before": 300, "top_k": 1}})["books"]["documents"]
         assert len(fewer) == 1
+        with pytest.raises(haystack.core.errors.PipelineRuntimeError, match=r"\bk\b"):
+            again.run({"books": {"query": QUESTION, "top_k": 0}})
         check([(one.content, one.meta) for one in fewer], 300)
 
 

@@ -79,8 +79,9 @@ def test_a_limit_may_be_of_any_size_and_before_any_mapping(library: Library) -> 
 
 
 def test_books_and_counts_may_be_what_numpy_and_sets_hold(library: Library) -> None:
-    found = library.search({"lantern", "well"}, shelf.QUESTIONS[2][1], k=np.int64(2))
-    assert len(found.hits) == 2
+    books: Any = {"lantern", "well"}
+    k: Any = np.int64(2)
+    assert len(library.search(books, shelf.QUESTIONS[2][1], k=k).hits) == 2
 
 
 def test_no_book_is_made_of_the_folder_one_is_in_where_none_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from service.client import Client
@@ -29,7 +30,7 @@ class StoryQARetriever:
         self,
         book: str | list[str],
         *,
-        library: str | None = None,
+        library: Path | str | None = None,
         url: str = URL,
         key: Secret | None = None,
         before: int | str | dict[str, Any] | None = None,
@@ -37,7 +38,7 @@ class StoryQARetriever:
         retriever: str | None = None,
     ) -> None:
         self.book = book
-        self.library = library
+        self.library = None if library is None else str(library)  # as it is kept
         self.url = url
         self.key = key
         self.before = before
@@ -56,7 +57,7 @@ class StoryQARetriever:
     ) -> dict[str, Any]:
         """The passages; ``before`` and ``top_k`` in place of those that the component was made with."""
         self.warm_up()
-        limit, k = self.before if before is None else before, top_k or self.top_k
+        limit, k = self.before if before is None else before, self.top_k if top_k is None else top_k
         if self._opened is not None:
             found = self._opened.search(self.book, query, before=limit, k=k, retriever=self.retriever)
         else:  # a connection a call, for a component is never told that it is not needed any more
