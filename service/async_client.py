@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 from tenacity import AsyncRetrying
@@ -63,7 +63,9 @@ class AsyncClient:
         """Let the connections go."""
         await self._http.aclose()
 
-    async def answer(self, book_id: str | Sequence[str], question: str, **options: Any) -> AnswerResponse:
+    async def answer(
+        self, book_id: str | Sequence[str], question: str, **options: Unpack[calls.AnswerOptions]
+    ) -> AnswerResponse:
         """The answer to one question; ``options`` are those of ``Client.answer``."""
         return await self._send(calls.answer(calls.question(book_id, question, **options)))
 
@@ -71,7 +73,9 @@ class AsyncClient:
         """The answers to many, in order; each is what ``POST /answer`` takes."""
         return await self._send(calls.answers([*questions]))
 
-    async def search(self, book_id: str | Sequence[str], question: str, **options: Any) -> SearchResponse:
+    async def search(
+        self, book_id: str | Sequence[str], question: str, **options: Unpack[calls.SearchOptions]
+    ) -> SearchResponse:
         """The passages that fit a question, best first; ``options`` are those of ``Client.search``."""
         return await self._send(calls.search(calls.question(book_id, question, **options)))
 

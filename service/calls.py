@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
 from service.book_schemas import BookDetails, BookOut, CharacterOut, TextOut
-from service.client_requests import Call, JobStatus
+from service.client_requests import Call, JobStatus, Limits
 from service.overview_schemas import FactsOut, ProfileOut, RecapOut
 from service.schemas import AnswerResponse, Health, ReaderOut, SearchResponse, ShelfOut, Version
+
+
+class SearchOptions(TypedDict, total=False):
+    """What ``POST /search`` takes beside a question; what is left out, or None, is the service's choice."""
+
+    k: int | None
+    before: Limits
+    retriever: str | None
+
+
+class AnswerOptions(SearchOptions, total=False):
+    """What ``POST /answer`` takes beside a question."""
+
+    n_best: int | None
+    candidates: Sequence[str] | None
+    conversation: Sequence[Mapping[str, str]] | None
+    reader: str | None
 
 
 def question(book_id: str | Sequence[str], text: str, **options: Any) -> dict[str, Any]:

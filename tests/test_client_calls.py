@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import openapi_copy
 import pytest
@@ -23,6 +23,7 @@ from indexing.formats.read import read_book
 from indexing.sources.fetch import Fetched
 from indexing.sources.locate import Source
 from indexing.store import IndexStore
+from service import calls
 from service.app import create_app
 from service.async_client import AsyncClient
 from service.client import Client
@@ -134,6 +135,16 @@ def test_both_clients_have_the_same_methods_and_all_of_them_are_tried_here() -> 
     assert set(threads) == set(awaited) == {*ARGUMENTS, "wait", "close"}
     for name in set(threads) - {"answer", "answers", "search"}:  # which pass on what they are given
         assert [*threads[name].parameters.values()] == [*awaited[name].parameters.values()], name
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("answer", calls.AnswerOptions), ("search", calls.SearchOptions)]
+)
+def test_an_async_question_takes_the_options_that_the_other_client_takes(name: str, options: type) -> None:
+    taken = methods(Client)[name].parameters.values()
+    hints = get_type_hints(getattr(Client, name))
+    wanted = {one.name: hints[one.name] for one in taken if one.kind == inspect.Parameter.KEYWORD_ONLY}
+    assert get_type_hints(options) == wanted
 
 
 @pytest.fixture(scope="module")
