@@ -130,7 +130,7 @@ class AsyncClient:
         return await self._send(calls.facts(book_id, properties, before))
 
     async def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
-        """``book.text[start:end]``."""
+        """``book.text[start:end]``, which has to be a piece of the book."""
         return (await self._send(calls.text(book_id, start, end))).text
 
     async def add_book(

@@ -171,7 +171,7 @@ class Client:
         return self._send(calls.facts(book_id, properties, before))
 
     def text(self, book_id: str, start: int = 0, end: int | None = None) -> str:
-        """``book.text[start:end]``."""
+        """``book.text[start:end]``, which has to be a piece of the book."""
         return self._send(calls.text(book_id, start, end)).text
 
     def add_book(
