@@ -19,6 +19,7 @@ class Stopped(Exception):
 
     exit_code = 130  # as shells have it: 128, and the number of SIGINT
 
+
 def _remade(kind: type[StoryQAError], args: tuple[Any, ...]) -> StoryQAError:
     error = kind.__new__(kind)
     error.args = args
