@@ -101,7 +101,7 @@ def plot_confidence(result: Mapping[str, Any], path: Path) -> None:
 def plot_choices(result: Mapping[str, Any], path: Path) -> None:
     """Write a PNG of how right choices are, by confidence and by the length of what was read.
 
-    Precision at recall, and precision by length and up to a length (Hermann et al. 2015, figures 2 to 4).
+    Precision at recall, and precision by length and up to a length (Hermann et al. 2015, figures 2, 4 and 5).
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -306,7 +306,7 @@ READERS: dict[str, ReaderSpec] = by_name(
         "readers.neural.memory_network:MemNNReader",
         "finds the facts that an answer follows from, one after another, and says a word or several (bAbI)",
         _BABI,
-        "5.1",
+        "appendix A",
         forms=("memnn", "memnn:DIR@am,ng,nl"),
         public=True,
         shipped=True,

@@ -65,6 +65,15 @@ def test_every_system_of_ours_that_a_row_names_exists(name: str, table: Table) -
             check_name("retriever", row.ours.retriever, RETRIEVERS)
 
 
+def test_what_a_note_says_that_a_table_prints_is_what_the_table_has() -> None:
+    wikireading = published("wikireading")
+    assert wikireading is not None
+    [note] = [note.text for note in wikireading.notes if "labeler" in note.text]
+    [row] = [row for row in wikireading.numbered[3].rows if row.system == "RNN labeler"]
+    assert note.startswith("bound of the RNN labeler")
+    assert f"prints {row.figures['test']['bound']}" in note
+
+
 def test_the_mean_over_tasks_is_the_one_that_the_paper_prints() -> None:
     babi = published("babi")
     assert babi is not None

@@ -1,4 +1,4 @@
-"""How right answers are by the length of what was read (Hermann et al. 2015, figures 3 and 4)."""
+"""How right answers are by the length of what was read (Hermann et al. 2015, appendix B, figures 4 and 5)."""
 
 from __future__ import annotations
 

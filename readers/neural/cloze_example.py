@@ -66,7 +66,7 @@ def encode_cloze(
 
 
 def draw_markers(ids: Ids, rng: random.Random) -> Ids:
-    """The markers among ``ids`` exchanged for others by chance: Hermann et al. 2015, section 2.2.
+    """The markers among ``ids`` exchanged for others by chance: Hermann et al. 2015, section 2.1.
 
     They are drawn from no more than are needed: what is learnt of each comes of fewer examples.
     """

@@ -13,7 +13,7 @@ from readers.neural.vocabulary import SEPARATOR
 class PeepholeLstm(Module):
     """One layer whose gates see the cell (Graves 2012, section 4.5), each unit its own.
 
-    i = σ(W_xi x' + W_hi h + w_ci * c + b_i),  f alike
+    i = σ(W_xi x' + W_hi h + w_ci * c + b_i),  f alike (the paper prints x for x' there)
     c = f c + i tanh(W_xc x' + W_hc h + b_c)
     o = σ(W_xo x' + W_ho h + w_co * c(t) + b_o),  h = o tanh(c),  y' = W_y h + b_y
     """

@@ -1,12 +1,14 @@
-"""The reader ``memnn``: memory networks that find facts one after another, Weston et al. 2015, section 5.1.
+"""The reader ``memnn``: memory networks that find facts one after another, Weston et al. 2015, appendix A.
 
-s(x, y) = E_x . E_y,  E_x = U Φ(x)                                         Weston et al. 2014, equation 5
-o1 = argmax s_O(q, f_i),  o2 = argmax s_O([q, f_o1], f_i), ..;  r = argmax s_R([q, f_o1, ..], w)
-candidates in pairs, from the oldest: s(x, y) - s(x, y') + E_x . T t > 0 where y wins
+o1 = argmax s_O(q, f_i),  o2 = argmax s_O([q, f_o1], f_i), ..              (1), (2)
+r = argmax s_R([q, f_o1, ..], w)                                           (3)
+s(x, y) = E_x . E_y,  E_x = U Φ(x)                                         (4)
+candidates in pairs, from the oldest: s(x, y) - s(x, y') + E_x . T t > 0 where y wins (Weston et al. 2014)
 
-Adaptive memory (``am``): hops until a null fact wins, at most ten, and answer words until a stop word.
-N-grams (``ng``): Φ are bags of 1- to 3-grams. Nonlinear (``nl``): E_x = tanh(W tanh(U Φ(x))).
-Multilinear: E_x = tanh(sum over words i of P_p(i) U Φ(x_i)), p(i) = ceil(i P / l).
+Adaptive memory (``am``, A.2.1): hops until a null fact wins, at most ten, and words until a stop word.
+N-grams (``ng``, A.2.2): Φ are bags of 1- to 3-grams.
+Multilinear: E_x = tanh(sum over words i of P_p(i) U Φ(x_i)), p(i) = ceil(i P / l)        (5)
+Nonlinear (``nl``): E_x = tanh(W tanh(U Φ(x)))                             (6)
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _write_card(weights: Path, run: BabiRun, command: str, settings: BabiSetting
     weights.with_suffix(".md").write_text(
         f"""# {weights.name}
 
-A memory network, {", ".join(run.options)}. Weston et al. 2015, section 5.1.
+A memory network, {", ".join(run.options)}. Weston et al. 2015, appendix A.
 
 - **Data**: {run.trained_on}, with their supporting facts (CC BY 3.0, Facebook). No test split was used,
   and nothing was held out or chosen.

@@ -56,7 +56,7 @@ BABI_SYSTEMS: dict[str, BabiSystem] = by_name(
         f"{_HERE}.memnn:learn",
         "a memory network that finds facts one after another",
         _WESTON,
-        "5.1",
+        "appendix A",
         options=("am", "ng", "nl", "multilinear", "multitask"),
     ),
 )
