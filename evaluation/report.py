@@ -174,11 +174,11 @@ def _confidence(
 def _notes(benchmark: Benchmark, predictions: Sequence[Prediction], scores: Scores) -> list[str]:
     """What a reader of the figures has to know."""
     notes = []
-    known = published(benchmark.name)
-    whole = known and known.splits.get(benchmark.split)
+    known = None if benchmark.made else published(benchmark.name)
+    whole = known and known.size(benchmark.split, {one.kind for one in predictions})
     stories = len({one.story for one in predictions})
-    if whole and (stories, len(predictions)) != (whole.stories, whole.questions):
-        # Questions that name no story, as those of some data sets, count as one each.
+    # Questions that name no story, as those of some data sets, count as one each: more than there are.
+    if whole and (min(stories, whole.stories), len(predictions)) != (whole.stories, whole.questions):
         of_stories = f", {stories} of its {whole.stories:,} stories" if stories <= whole.stories else ""
         notes.append(
             f"these are {len(predictions):,} of the split's {whole.questions:,} questions{of_stories}"

@@ -205,9 +205,41 @@ def test_the_chance_and_the_heat_maps_are_of_the_questions_asked(seed: int, tmp_
     assert re.findall("<h2>(.*)</h2>", page) == [json.loads(asked)["question"]]
 
 
-def test_the_daily_mail_is_known_by_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "dailymail").mkdir()
-    assert read(tmp_path / "dailymail")[0].kind == "DM"
+@pytest.mark.parametrize("inner", ["", "questions", "questions/validation"])
+def test_the_daily_mail_is_known_by_its_folder_however_much_of_the_layout_is_named(
+    inner: str, tmp_path: Path
+) -> None:
+    for name, kind in (("dailymail", "DM"), ("cnn", "CNN")):
+        (tmp_path / name).mkdir()
+        assert [one.kind for one in load(official(tmp_path / name) / inner).questions] == [kind]
+
+
+def test_the_daily_mail_is_known_by_the_address_of_its_articles(tmp_path: Path) -> None:
+    text = OFFICIAL.replace(OFFICIAL.split("\n")[0], "http://www.dailymail.co.uk/news/lowmarsh.html")
+    assert read(tmp_path, text)[0].kind == "DM"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("cnn", "1 of the split's 3,924 questions"), ("dailymail", "1 of the split's 64,835 questions")],
+)
+def test_a_part_of_the_split_is_told_by_the_size_of_its_own_data_set(
+    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).mkdir()
+    command = ["evaluate", "cnn", "--data", str(official(tmp_path / name)), "--reader", "random-rank"]
+    assert run([*command, "--out", str(tmp_path / "out"), "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any(note.startswith(f"these are {said}") for note in notes)
+
+
+def test_questions_made_of_articles_are_no_part_of_the_published_split(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", "cnn", "--data", str(write_articles(tmp_path)), "--reader", "random-rank"]
+    assert run([*command, "--out", str(tmp_path / "out"), "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert not any("of the split's" in note for note in notes)
 
 
 MALFORMED: dict[str, tuple[Callable[[str], str], str]] = {

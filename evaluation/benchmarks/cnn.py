@@ -24,6 +24,8 @@ from indexing.tagged_book import names_of, tag_book
 
 SETTINGS = ("articles", "books")
 COUNTS = {"train": 10_000, "valid": 2_000, "test": 2_500}  # made of books
+_INNER = frozenset({"questions", "stories", *FOLDERS.values()})
+_DAILY_MAIL = "dailymail.co.uk/"  # in an article's address
 _MADE = "made by the rule of evaluation/cloze/blanked_entities.py; not the official questions"
 
 
@@ -43,7 +45,8 @@ def load(
     """The questions of one split; raises ``DataError`` for files that are missing or malformed.
 
     Each has the entities of its context as candidates, in the order of their first names. Their kind is CNN,
-    DM where the folder's name says so, or books. ``cache`` None is the user's cache.
+    DM where the name of the folder or the address of the article says so, or books. ``cache`` None is the
+    user's cache.
     """
     choose("split", split, FOLDERS, "CNN")
     choose("setting", setting, SETTINGS, "CNN")
@@ -58,8 +61,15 @@ def load(
 
 
 def _kind(data: Path) -> str:
-    name = data.resolve().name.lower()
-    return "DM" if name.startswith(("dm", "dailymail", "daily-mail", "daily_mail")) else "CNN"
+    """What the folder is called, or, where ``data`` lies in the layout's own folders, that which has these."""
+    at = data.resolve()
+    while not _is_daily_mail(at) and (at.is_file() or at.name in _INNER):
+        at = at.parent
+    return "DM" if _is_daily_mail(at) else "CNN"
+
+
+def _is_daily_mail(path: Path) -> bool:
+    return path.name.lower().startswith(("dm", "dailymail", "daily-mail", "daily_mail"))
 
 
 def _official(folder: Path, split: str, kind: str, count: int | None, seed: int) -> Benchmark:
@@ -79,7 +89,7 @@ def _official(folder: Path, split: str, kind: str, count: int | None, seed: int)
                 answers=(one.answer,),
                 book=path.stem,
                 given=one.sentences,
-                kind=kind,
+                kind="DM" if _DAILY_MAIL in one.article else kind,
                 candidates=one.candidates,
                 names=one.names,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
@@ -190,12 +191,14 @@ class Published(_Record):
     """What was published on one data set; ``title`` is how it is written.
 
     ``own_commands`` says that each system is trained by a command of its own name, and not of the data set's.
+    ``splits`` are the sizes of its splits, ``kinds`` those of questions of a kind that are a data set apart.
     """
 
     benchmark: str
     title: str
     own_commands: bool = False
     splits: dict[str, Size] = Field(default_factory=dict)
+    kinds: dict[str, dict[str, Size]] = Field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -203,6 +206,11 @@ class Published(_Record):
     def numbered(self) -> dict[int, Table]:
         """The tables that can be reproduced, by the paper's number."""
         return {table.number: table for table in self.tables if table.number is not None}
+
+    def size(self, split: str, kinds: Collection[str | None]) -> Size | None:
+        """That of the split with questions of these kinds, as published; None where it was not said."""
+        [kind] = kinds if len(kinds) == 1 else [None]
+        return self.kinds.get(kind or "", self.splits).get(split)
 
     def beside(self, split: str, setting: str) -> Table | None:
         """The table whose rows are on the same questions in the same setting."""
