@@ -12,7 +12,7 @@ import pytest
 
 from encoders.tagging import tag
 from evaluation.benchmarks.benchmark import Benchmark, Question
-from evaluation.benchmarks.cbt import load
+from evaluation.benchmarks.cbt import load, running_text
 from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_words import CLASSES, is_of
 from evaluation.sample import sample_story
@@ -173,6 +173,14 @@ def test_the_raw_layout_is_read_by_its_lines_and_spaces(books: Path, tmp_path: P
         assert question.text.replace("XXXXX", question.answers[0]) == lines[first + 20]
 
 
+def test_the_raw_text_of_one_split_is_not_read_as_another(tmp_path: Path) -> None:
+    for split in ("train", "valid"):
+        (tmp_path / f"cbt_{split}.txt").write_text(f"_BOOK_TITLE_ : {split}.txt\nOsk slept .\n", "utf-8")
+    assert [work for work, _ in running_text(tmp_path, "valid")] == ["cbt_valid-1-valid"]
+    with pytest.raises(DataError, match="holds no books of the split 'test'"):
+        list(running_text(tmp_path, "test"))
+
+
 OFFICIAL = [f"{n} Wilm rowed boat number {n} past the hill , and Osk saw it ." for n in range(1, 21)]
 QUERY = "21 Then XXXXX slept .\tOsk\t\tDorrit|Lune|Osk|Wilm|boat|goose|hill|moon|oar|stove"
 
@@ -241,6 +249,22 @@ def test_a_part_of_the_split_is_not_told_to_be_of_more_stories_than_there_are(
     assert run([*command, "--out", str(tmp_path / "out"), "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert "these are 8 of the split's 8,000 questions" in notes
+
+
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_a_file_of_one_split_is_not_read_as_another(split: str, tmp_path: Path) -> None:
+    path = official(tmp_path, [*OFFICIAL, QUERY]) / "cbtest_NE_valid_2000ex.txt"
+    assert load(path).questions[0].kind == "NE"
+    with pytest.raises(DataError, match=f"is of the split 'valid', not of '{split}'"):
+        load(path, split)
+    with pytest.raises(DataError, match=f"is of the split 'valid', not of '{split}'"):
+        list(running_text(path, split))
+
+
+def test_running_text_of_one_official_file_is_its_sentences(tmp_path: Path) -> None:
+    path = official(tmp_path, [*OFFICIAL, QUERY]) / "cbtest_NE_valid_2000ex.txt"
+    lines = [line.partition(" ")[2] for line in OFFICIAL]
+    assert [text for _, text in running_text(path, "valid")] == [*lines, "Then Osk slept ."]
 
 
 MALFORMED: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {

@@ -67,6 +67,31 @@ def test_the_command_leaves_a_reader_a_card_and_a_curve(
     assert "--resume" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("data_set", "options"),
+    [
+        ("cbt", ("--system", "memn2n@self", "--count", "5")),
+        ("cbt", ("--system", "kneser-ney")),
+        ("cnn", ("--system", "attentive", "--setting", "books", "--count", "5")),
+    ],
+)
+def test_texts_of_no_named_split_are_not_learnt_and_chosen_by_at_once(
+    data_set: str,
+    options: tuple[str, ...],
+    books: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    for name in ("one.txt", "other.txt"):
+        (data / name).write_bytes((books / name).read_bytes())
+    assert run(["train", data_set, "--data", str(data), "--out", str(out), *options]) == 2
+    error = capsys.readouterr().err
+    assert "the train and the valid split have" in error
+    assert "a *.tsv with a column split" in error
+
+
 def test_an_unknown_system_is_refused_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

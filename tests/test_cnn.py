@@ -92,6 +92,19 @@ def test_articles_over_two_thousand_tokens_are_left_out(tmp_path: Path) -> None:
         load(write_articles(tmp_path, text=long))
 
 
+@pytest.mark.parametrize("valid", ["valid.jsonl", "val.jsonl", "validation.jsonl"])
+def test_a_file_named_after_a_split_is_of_that_split_alone(valid: str, tmp_path: Path) -> None:
+    for name, split in (("train.jsonl", "train"), (valid, "valid")):
+        row = {"id": split, "text": ARTICLE, "highlights": BULLETS}
+        (tmp_path / name).write_text(json.dumps(row) + "\n", "utf-8")
+    for split in ("train", "valid"):
+        assert {one.story for one in load(tmp_path, split).questions} == {split}
+    with pytest.raises(DataError, match="has no file of the split 'test'"):
+        load(tmp_path, "test")
+    (tmp_path / "others.jsonl").write_text((tmp_path / valid).read_text("utf-8"), "utf-8")
+    assert {one.story for one in load(tmp_path, "test").questions} == {"valid"}
+
+
 @pytest.mark.parametrize("ids", [("Новость 1", "Статья 1"), (None, None)])
 def test_two_articles_of_one_id_are_named(ids: tuple[str | None, ...], tmp_path: Path) -> None:
     for name, id in zip("ab", ids, strict=True):
@@ -171,6 +184,14 @@ def test_official_files_are_read_with_their_names_in_place(tmp_path: Path) -> No
         "will Peter Brown stay ?",
     )
     assert [one.candidate for one in cloze.mentions] == [0, 1, 2, 1, 3, 3]
+
+
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_a_folder_of_one_split_is_not_read_as_another(split: str, tmp_path: Path) -> None:
+    folder = official(tmp_path) / "questions" / "validation"
+    assert len(load(folder).questions) == 1
+    with pytest.raises(DataError, match=f"is of the split 'valid', not of '{split}'"):
+        load(folder, split)
 
 
 def test_permuted_markers_make_the_same_question(tmp_path: Path) -> None:

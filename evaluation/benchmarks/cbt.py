@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evaluation.benchmarks.benchmark import Benchmark, Question, in_memory
-from evaluation.benchmarks.files import DataError, choose
+from evaluation.benchmarks.files import DataError, check_split, choose
 from evaluation.cloze.blanked_words import CLASSES
 from evaluation.cloze.book_files import read_books
 from evaluation.cloze.official_words import (
@@ -21,6 +21,7 @@ from evaluation.cloze.official_words import (
     is_official,
     kind_of,
     read_words,
+    split_of,
 )
 from evaluation.cloze.placed_questions import word_questions
 from indexing.book import Book
@@ -76,7 +77,11 @@ def running_text(data: Path, split: str = "train") -> Iterator[tuple[str, str]]:
     differs, its blank filled. Raises ``DataError`` as ``load``.
     """
     choose("split", split, SPLITS, "CBT")
-    paths = [path for kind in CLASSES if (path := file_of(data, kind, split)).exists()]
+    if data.is_file() and is_official(data):
+        check_split(data, split_of(data), split)
+        paths = [data]
+    else:
+        paths = [path for kind in CLASSES if (path := file_of(data, kind, split)).exists()]
     if not paths or (data / f"cbt_{split}.txt").exists():
         for file in read_books(data, split):
             text = file.book.text
@@ -128,6 +133,7 @@ def _official(data: Path, split: str, setting: str, count: int | None, seed: int
         kind: file_of(data, kind, split) for kind in CLASSES if setting in ("all", kind)
     }
     if data.is_file():
+        check_split(data, split_of(data), split)
         paths = {kind_of(data): data}
     there = {kind: path for kind, path in paths.items() if path.exists()}
     if not there:

@@ -61,7 +61,7 @@ def load(
 
 
 def _kind(data: Path) -> str:
-    """What the folder is called, or, where ``data`` lies in the layout's own folders, that which has these."""
+    """By what the folder is called, or, of a folder of the layout, that which has it."""
     at = data.resolve()
     while not _is_daily_mail(at) and (at.is_file() or at.name in _INNER):
         at = at.parent

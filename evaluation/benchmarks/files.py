@@ -70,6 +70,12 @@ def choose(kind: str, name: str, choices: Iterable[str], where: str) -> str:
     return name
 
 
+def check_split(path: Path, named: str | None, split: str) -> None:
+    """Raise ``DataError`` where the name of ``path`` says that it is of another split, ``named``."""
+    if named not in (None, split):
+        raise DataError(f"{path} is of the split {named!r}, not of {split!r}; wanted that split, or its data")
+
+
 def plain(text: str) -> str:
     """The text as a book holds it: newlines as one character, NFC, no control characters."""
     text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -14,6 +14,10 @@ from indexing.book import Book
 from indexing.ids import slug
 
 HIGHLIGHT = "@highlight"
+_SPLITS = {
+    **{"train": "train", "training": "train", "test": "test"},
+    **{"valid": "valid", "validation": "valid", "val": "valid", "dev": "valid"},
+}
 LAYOUT = (
     "articles as *.jsonl, {id, text, highlights} a line; as *.story, @highlight before each bullet point; or "
     "as *.json, a list of {src, tgt}; a file named after a split is of that split"
@@ -30,15 +34,18 @@ class Article:
 
 
 def read_articles(data: Path, split: str) -> Iterator[Article]:
-    """The articles of a split, file by file: all of them where no file is named after it.
+    """The articles of a split, file by file: where no file is named after it, of those named after none.
 
-    Raises ``DataError`` for what is malformed, and for two articles of one id.
+    Raises ``DataError`` for what is malformed, for two articles of one id, and where all files are named
+    after other splits.
     """
     folder = data / "stories" if (data / "stories").is_dir() else data
     paths = [data] if data.is_file() else sorted(filter(_is_read, folder.iterdir()))
-    of_split = [path for path in paths if path.stem.lower() in (split, f"{split}ing", f"{split}ation", "val")]
+    named, unnamed = ([path for path in paths if _split_of(path) == one] for one in (split, None))
+    if paths and not named and not unnamed:
+        raise DataError(f"{data} has no file of the split {split!r}; expected there: {LAYOUT}")
     sources: dict[str, str] = {}
-    for path in of_split or paths:
+    for path in named or unnamed:
         suffix = path.with_suffix("").suffix if path.suffix == ".xz" else path.suffix
         try:
             for article in _READERS[suffix](path):
@@ -46,6 +53,11 @@ def read_articles(data: Path, split: str) -> Iterator[Article]:
                 yield article
         except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
             raise DataError(f"{path} cannot be read ({error}); expected there: {LAYOUT}") from error
+
+
+def _split_of(path: Path) -> str | None:
+    """The split that the file is named after, None for none."""
+    return _SPLITS.get(path.name.partition(".")[0].lower())
 
 
 def _is_read(path: Path) -> bool:

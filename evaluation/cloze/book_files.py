@@ -14,6 +14,7 @@ from indexing.book import Book
 from indexing.ids import slug
 
 TITLE = "_BOOK_TITLE_"
+_RAW = tuple(f"cbt_{split}.txt" for split in ("train", "valid", "test"))
 SPLIT_COLUMNS = ("split", "suggested_split")
 LAYOUT = (
     "books as *.txt (or packed as *.tar.xz), with a *.tsv whose column split or suggested_split says train, "
@@ -32,7 +33,8 @@ class BookFile:
 def read_books(data: Path, split: str) -> list[BookFile]:
     """The books of the split, in the order of their list or of their names.
 
-    Without a list every ``*.txt`` is of the split; with one that has no test split, those not on it are test.
+    Without a list every ``*.txt`` is of the split, unless it is called as CBT's raw text of another; with one
+    that has no test split, those not on it are test.
     Raises ``DataError`` for none, and for two books of one id.
     """
     found = _read_split(data, split)
@@ -50,10 +52,10 @@ def _read_split(data: Path, split: str) -> list[BookFile]:
     if raw.exists():
         return _read(raw)
     listed = list(_listed(data))
-    files = {path.name: path for path in sorted(data.glob("*.txt"))}
+    files = {path.name: path for path in sorted(data.glob("*.txt")) if path.name not in _RAW}
     if not listed:
         if not files:
-            raise DataError(f"{data} holds no books; expected there: {LAYOUT}")
+            raise DataError(f"{data} holds no books of the split {split!r}; expected there: {LAYOUT}")
         return [one for path in files.values() for one in _read(path)]
     splits = sorted({row["split"] for row in listed})
     if split == "test" and split not in splits:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.benchmarks.benchmark import Names, Place
-from evaluation.benchmarks.files import DataError
+from evaluation.benchmarks.files import DataError, check_split
 from text.cloze import blanks
 
 FOLDERS = {"train": "training", "valid": "validation", "test": "test"}
@@ -34,9 +34,13 @@ class OfficialEntity:
 
 
 def folder_of(data: Path, split: str) -> Path | None:
-    """The folder of the split's questions, which may be ``data`` itself; None where there is none."""
+    """The folder of the split's questions, which may be ``data`` itself; None where there is none.
+
+    Raises ``DataError`` where ``data`` is that of another split.
+    """
     for folder in (data / "questions" / FOLDERS[split], data / FOLDERS[split], data):
         if folder.is_dir() and next(folder.glob("*.question"), None) is not None:
+            check_split(data, {name: one for one, name in FOLDERS.items()}.get(folder.resolve().name), split)
             return folder
     return None
 

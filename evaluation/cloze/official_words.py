@@ -44,6 +44,11 @@ def kind_of(path: Path) -> str | None:
     return next((kind for kind in CLASSES if f"_{kind}_" in f"_{path.stem}_"), None)
 
 
+def split_of(path: Path) -> str | None:
+    """The split that a file's name says, None where it says none."""
+    return next((split for split, end in SPLITS.items() if path.stem.endswith(f"_{end}")), None)
+
+
 def read_words(path: Path) -> Iterator[OfficialWord]:
     """The questions of a file, one at a time; raises ``DataError`` at the first that is malformed."""
     try:

@@ -1,7 +1,8 @@
 """Φ of a memory network: the n-grams of a question, of facts and of words said, by the part that they play.
 
-Weston et al. 2015, appendix A, equation 4: a word has features of its own in the question, in the fact of the first hop,
-of the second, .., and in a candidate. A feature is a part and an n-gram; those met in training are known.
+Weston et al. 2015, appendix A, equation 4: a word has features of its own in the question, in the fact of the
+first hop, of the second, .., and in a candidate. A feature is a part and an n-gram; those met in training are
+known.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,7 +62,8 @@ def load(
     """The data set in the one folder, ``count`` and ``setting`` as for its loader's train split.
 
     All runs learn the same questions, which take minutes to make of books; ``seed`` draws those held out.
-    Raises NoTrainingData for several folders or an empty split, and the loader's ``DataError``.
+    Raises NoTrainingData for several folders, an empty split, or splits of the same texts, and the loader's
+    ``DataError``.
     """
     if len(folders) != 1:
         raise NoTrainingData(f"{len(folders)} folders; wanted one, that of the data set {data_set}")
@@ -75,8 +76,29 @@ def load(
             raise NoTrainingData(f"{folders[0]}: no question in the {split} split of {data_set}")
         splits.append(benchmark)
     train, valid = splits
+    check_apart((*train.files, *texts_of(train)), valid, folders[0])
     drawn = random.Random(seed).sample(valid.questions, min(HELD_OUT, len(valid.questions)))
     return ClozeCorpus(data_set, train, replace(valid, questions=tuple(drawn)))
+
+
+def texts_of(benchmark: Benchmark) -> Iterator[str]:
+    """The texts that its questions are about, each once; none where they are in the publishers' own files."""
+    books = () if benchmark.files else dict.fromkeys(question.book for question in benchmark.questions)
+    return (benchmark.books[id]().text for id in books)
+
+
+def check_apart(learnt: Iterable[str | Path], valid: Benchmark, folder: Path) -> None:
+    """Raise NoTrainingData where the ``valid`` split, by which weights are chosen, is of what is ``learnt``.
+
+    These are texts, or the publishers' own files; such as nobody told the split of are of every split.
+    """
+    common = set(learnt).intersection((*valid.files, *texts_of(valid)))
+    if common:
+        raise NoTrainingData(
+            f"{folder}: the train and the valid split have {len(common)} of their texts in common, so that "
+            "nothing could be chosen by the latter; name the split of each text: of books in a *.tsv with "
+            "a column split, of articles in files called train and valid"
+        )
 
 
 def clozes(benchmark: Benchmark) -> Iterator[tuple[Question, Cloze]]:

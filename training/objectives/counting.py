@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluation.benchmarks import cbt
+from evaluation.cloze.book_files import read_books
 from readers.baselines.array_file import SUFFIX, ArrayFile
 from readers.baselines.frequency import CORPUS, WordCounts
 from readers.baselines.ngram import NAME, language_words
 from text.cloze import cloze_tokens
 from training.arpa import write_arpa
-from training.corpora.cloze import clozes
+from training.corpora.cloze import check_apart, clozes
 from training.corpora.corpus import NoTrainingData
 from training.export import Provenance, Trained
 from training.invocation import Invocation
@@ -25,12 +26,15 @@ from training.objectives.kneser_ney import estimate, tune_cache
 def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
     """Estimate the n-grams of the train split's text, and choose the weight of the cache on valid questions.
 
-    Raises NoTrainingData for another data set than cbt, and the loader's ``DataError``.
+    Raises NoTrainingData for another data set than cbt or splits of the same texts, and the loader's
+    ``DataError``.
     """
     started = time.perf_counter()
     sentences, trained_on = _read(run, settings, language_words)
-    model = estimate(sentences, trained_on=trained_on)
     valid = cbt.load(run.data[0], "valid", settings.setting or "all", cache=run.cache)
+    if not valid.files:
+        check_apart([one.book.text for one in read_books(run.data[0], "train")], valid, run.data[0])
+    model = estimate(sentences, trained_on=trained_on)
     asked, parsed = zip(*clozes(valid), strict=True)
     model, right = tune_cache(model, parsed, [question.answers[0] for question in asked])
     counts = ", ".join(f"{len(log10):,}" for log10 in model.log10)
@@ -48,7 +52,7 @@ def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
 
 
 def train_frequency(run: Invocation, settings: ClozeSettings) -> Trained:
-    """Count the words of the train split's text; raises as ``train_kneser_ney``."""
+    """Count the words of the train split's text; raises as ``train_kneser_ney``, but for what it chooses."""
     started = time.perf_counter()
     sentences, trained_on = _read(run, settings, lambda text: [token.key for token in cloze_tokens(text)])
     counts = WordCounts.count((key for keys in sentences for key in keys), trained_on)
