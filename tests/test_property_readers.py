@@ -12,16 +12,20 @@ from safetensors.torch import load_file
 from tiny_models import PROPERTY_SIZES
 
 from readers import open_reader
-from readers.neural.char_seq2seq import CharSeq2Seq
+from readers.neural.char_seq2seq import CharReader, CharSeq2Seq
 from readers.neural.document_reader import DocumentBatch
 from readers.neural.property_example import encode_property, places
-from readers.neural.property_seq2seq import PropertySeq2Seq, numbered
+from readers.neural.property_seq2seq import PlaceholderReader, PropertySeq2Seq, numbered
 from readers.neural.rnn_labeler import RnnLabeler
-from readers.neural.value_bags import SHORTER, paragraph_loss, paragraph_vectors, word_set
+from readers.neural.value_bags import SHORTER, WordSets, paragraph_loss, paragraph_vectors, word_set
 from readers.neural.value_memory import SentenceMemories
 from readers.neural.vocabulary import UNKNOWN, Vocabulary
 from readers.reading import Reading
 from service.cli import run
+from training.objectives.char_seq2seq import CharObjective
+from training.objectives.property_seq2seq import Seq2SeqObjective
+from training.objectives.property_settings import PropertyNetwork, PropertySettings, resolved
+from training.objectives.value_classifiers import MOST_VALUES, WORD_SETS
 
 BORN = "Orla Vance was born on July 4, 1851 in Tarrow. On 4 July 1851 it rained; Tarrow lies low."
 
@@ -184,6 +188,25 @@ def test_a_system_of_two_stages_leaves_both_and_is_gone_on_with(
     assert run([*arguments, "--resume"]) == 0
     again = load_file(weights)
     assert all(torch.equal(tensor, written[part]) for part, tensor in again.items())
+
+
+def test_of_the_papers_sizes_a_system_has_the_papers_parameters() -> None:
+    def sizes(network: PropertyNetwork) -> PropertyNetwork:
+        return resolved(PropertySettings(paper=True), network)
+
+    def count(net: torch.nn.Module) -> int:
+        return sum(parameter.numel() for parameter in net.parameters())
+
+    by_character, by_word = sizes(CharObjective(CharReader).network), sizes(WORD_SETS)
+    with torch.device("meta"):
+        characters = CharSeq2Seq(by_character.words, by_character.width, by_character.hidden or 0)
+        sets = WordSets(by_word.words, MOST_VALUES, **by_word.sizes)
+    # Table 3 of Hewlett et al. 2016: 4.1 M and 500.5 M.
+    assert count(characters) == pytest.approx(4.1e6, rel=0.01)
+    assert count(sets) == pytest.approx(500.5e6, rel=0.05)
+    writing = sizes(Seq2SeqObjective(PlaceholderReader, PropertyNetwork(words=5_000)).network)
+    assert (writing.words, writing.width, writing.hidden) == (100_000, 300, 1_024)
+    assert writing.sizes == {"attention": 0}
 
 
 @pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")  # a net of no values

@@ -41,7 +41,8 @@ class Seq2SeqObjective:
 
     def __init__(self, reader: type[PropertySeq2SeqReader], network: PropertyNetwork) -> None:
         self.reader = reader
-        self.network = replace(network, sizes={"attention": 1})
+        plain = {"sizes": {"attention": 0}}
+        self.network = replace(network, sizes={"attention": 1}, in_paper=plain)
 
     def vocabulary(self, corpus: PropertyCorpus, words: int) -> Vocabulary:
         """See ``Objective.vocabulary``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,10 @@ Count = Annotated[int | None, typer.Option(min=1, help="The first instances alon
 Words = Annotated[int | None, typer.Option(min=1, help="The most frequent words.", show_default=False)]
 Hidden = Annotated[int | None, typer.Option(min=1, help="Of the recurrent layers.", show_default=False)]
 Clip = Annotated[float | None, typer.Option(min=0.0, help="Longest gradient.", show_default=False)]
-Paper = Annotated[bool, typer.Option("--paper", help="The sizes of the paper, for a card and its data.")]
+Paper = Annotated[
+    bool,
+    typer.Option("--paper", help="The sizes of the paper, and no attention where it has none: for a card."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,8 @@ class PropertyNetwork:
     """How a system is trained unless the command line says otherwise; ``paper`` has the paper's sizes.
 
     ``batch`` is in instances, ``clip`` the longest that all gradients together may be, ``sizes`` are keywords
-    that the net is made with besides, and ``without`` the settings that change nothing of it.
+    that the net is made with besides, and ``without`` the settings that change nothing of it. ``in_paper`` is
+    what the paper has for this system alone.
     """
 
     words: int = 20_000
@@ -35,12 +39,14 @@ class PropertyNetwork:
     dropout: float = 0.3
     sizes: Mapping[str, int] = field(default_factory=dict)
     without: tuple[str, ...] = ()
+    in_paper: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def paper(self) -> PropertyNetwork:
         """Hewlett et al. 2016, section 4.1: 100,000 words, vectors of 300, GRUs of 1,024, batches of 128."""
         hidden = None if self.hidden is None else 1_024
-        return replace(self, words=100_000, width=300, hidden=hidden, batch=128)
+        sizes = {"words": 100_000, "width": 300, "hidden": hidden, "batch": 128}
+        return replace(self, **(sizes | dict(self.in_paper)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from training.objectives.property_settings import (
 )
 from training.trainer import Optimisation, Trainer
 
-_OF_THE_SYSTEM = ("sizes", "without")  # of a network, what no setting says
+_OF_THE_SYSTEM = ("sizes", "without", "in_paper")  # of a network, what no setting says
 
 
 @dataclass(frozen=True, slots=True)
