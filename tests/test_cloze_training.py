@@ -22,12 +22,13 @@ from readers.reading import Reading
 from service.cli import run
 from text.cloze import cloze_tokens
 from text.registry import UnknownName, import_object
-from training.objectives.cloze import ClozeTask, export
+from training.corpora import cloze as corpora
+from training.objectives.cloze import ClozeTask, export, learn_vocabulary
 from training.objectives.cloze_settings import ClozeSettings, stages, system_of
 from training.objectives.cloze_systems import CLOZE_SYSTEMS
 from training.objectives.document import DocumentObjective
 from training.objectives.embedding import EmbeddingObjective
-from training.objectives.language_model import TextObjective
+from training.objectives.language_model import TextObjective, book_texts
 from training.objectives.memn2n import MemoryObjective
 from training.trainer import Trainer
 
@@ -81,6 +82,26 @@ def test_every_system_of_the_table_is_trained_by_the_function_that_its_record_na
         assert callable(import_object(system.where))
         if system.network is not None:
             assert any(name.partition(",")[0] in (system.name, f"{system.name}@query") for name in FAST)
+
+
+def test_official_questions_are_running_text_to_a_language_model(tmp_path: Path) -> None:
+    told = [f"Osk saw lamp number {n} ." for n in range(30)]
+    candidates = "Dorrit|Lune|Osk|Wilm|boat|goose|hill|moon|oar|stove"
+    for split in ("train", "valid_2000ex"):
+        lines = []
+        for first in range(len(told) - 20):
+            lines += [f"{n} {one}" for n, one in enumerate(told[first : first + 20], 1)]
+            lines += [f"21 {told[first + 20].replace('Osk', 'XXXXX')}\tOsk\t\t{candidates}", ""]
+        (tmp_path / f"cbtest_NE_{split}.txt").write_text("\n".join(lines), "utf-8")
+    corpus = corpora.load([tmp_path], "cbt", None, None, 0)
+    words = learn_vocabulary(corpus, 100, cased=True)
+    [text] = book_texts(corpus, words, cased=True)
+    # The sentence after the last context is asked, and no context has it.
+    assert "".join(f"{words.key(id)} " for id in text).split("<end>") == [
+        "",
+        *(f" {one} " for one in told[:-1]),
+        " ",
+    ]
 
 
 @pytest.mark.training

@@ -37,10 +37,17 @@ class ClozeCorpus:
         return fingerprint_of(part for one in questions for part in (one.book, one.text))
 
     def sentences(self) -> Iterator[tuple[str, str]]:
-        """The book and the text of each passage of the train split, once and in the order of the books."""
+        """The book and the text of each passage of the train split, once and in the order of the books.
+
+        CBT's own questions do not say which book they are of, but they stand in its order: what one context
+        has beside the one before it goes on from there, so that those of a class are one text.
+        """
         places: dict[str, dict[tuple[int, int], None]] = {}
+        texts = {}
         for question in self.train.questions:
             places.setdefault(question.book, {}).update(dict.fromkeys(question.given))
+            apart = self.data_set != "cbt" or not self.train.files
+            texts[question.book] = question.book if apart else question.kind or ""
         seen = set()
         for book, of_one in places.items():
             text = self.train.books[book]().text
@@ -48,7 +55,7 @@ class ClozeCorpus:
                 sentence = text[start:end]
                 if sentence not in seen:
                     seen.add(sentence)
-                    yield book, sentence
+                    yield texts[book], sentence
 
 
 def load(
