@@ -157,6 +157,23 @@ def test_bounds_are_the_best_f1_of_one_value() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("answers", "dates"),
+    [
+        (("4 July 1776", "July 1776", "44 BC"), True),
+        (("1776", "1770s", "18th century"), True),
+        (("301 metres", "302 metres", "1303 metres"), False),  # numbers of three or four digits are no years
+        (("840", "124", "484"), False),
+        (("May", "June", "April"), False),
+    ],
+)
+def test_a_property_is_a_date_where_its_answers_are_and_not_where_they_have_numbers(
+    answers: tuple[str, ...], dates: bool
+) -> None:
+    found = count_training(Instance(f"{n}", "x", "p", (answer,)) for n, answer in enumerate(answers))
+    assert found.kind("p") == ("relational/date" if dates else "relational")
+
+
 def test_a_split_is_described_beside_its_training_split(tmp_path: Path) -> None:
     folder = write_set(tmp_path)
     training = count_training(read_instances(folder, "train"))

@@ -17,6 +17,7 @@ from typing import Any
 
 from evaluation.benchmarks.benchmark import kinds_of
 from evaluation.wikireading.instances import Instance
+from text.dates import MONTHS
 
 CATEGORICAL_BELOW = 0.7
 CATEGORICAL, RELATIONAL, DATE = "categorical", "relational", "relational/date"
@@ -26,8 +27,10 @@ KINDS = (
     "date",
 )  # as `kinds_of` has them: dates are a part of what is relational
 TOP = 20  # properties, whose share of the instances is told
+# As ``evaluation.preparation.times`` writes them; a number alone is a year from 1000 on.
 _DATE = re.compile(
-    r"\b(?:\d{3,4}s?|January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    rf"(?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)}) \d{{1,4}}|\d+0s|\d+(?:st|nd|rd|th) century)(?: BC)?"
+    r"|[12]\d{3}|\d{1,4} BC"
 )
 
 
@@ -99,8 +102,8 @@ def entropy(counts: Mapping[str, int]) -> float:
 
 
 def _are_dates(counts: Mapping[str, int]) -> bool:
-    """Whether more than half of the answers name a year or a month."""
-    dates = sum(number for answer, number in counts.items() if _DATE.search(answer))
+    """Whether more than half of the answers are days, months of a year, years, decades or centuries."""
+    dates = sum(number for answer, number in counts.items() if _DATE.fullmatch(answer))
     return 2 * dates > sum(counts.values())
 
 
