@@ -89,6 +89,14 @@ def test_other_bytes_and_a_folder_without_files_are_said_to_be_so(tmp_path: Path
         load(tmp_path)
 
 
+def test_of_the_publishers_archive_the_folders_that_have_the_split_are_named(tmp_path: Path) -> None:
+    for name, split in (("en", "test"), ("hn", "test"), ("en-valid", "valid")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"qa1_any-name_{split}.txt").write_text(write_stories(TOLD, 1), "utf-8")
+    with pytest.raises(DataError, match=r"has no qaN_\*test\.txt; its folders en, hn have; expected"):
+        load(tmp_path)
+
+
 def test_tasks_are_named_by_numbers_and_ranges() -> None:
     assert task_numbers("1-20") == list(TASKS)
     assert task_numbers("7-9, 3,1") == [1, 3, 7, 8, 9]

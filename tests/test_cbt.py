@@ -208,6 +208,13 @@ def test_the_official_files_are_read_in_their_order(tmp_path: Path) -> None:
         ]
 
 
+def test_the_publishers_archive_is_read_as_it_unpacks(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    official(tmp_path / "data", [*OFFICIAL, QUERY])
+    assert load(tmp_path).questions == load(tmp_path / "data").questions
+    assert list(running_text(tmp_path, "valid")) == list(running_text(tmp_path / "data", "valid"))
+
+
 def test_texts_tell_one_data_set_from_another(tmp_path: Path) -> None:
     before = load(official(tmp_path, [*OFFICIAL, QUERY]))
     fingerprint = before.fingerprint()

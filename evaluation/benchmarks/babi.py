@@ -30,7 +30,10 @@ def load(
     choose("setting", setting, SETTINGS, "bAbI")
     tasks = tasks_in(data, split) if setting == "all" else [int(setting)]
     if not tasks:
-        raise DataError(f"{data} has no qaN_*{split}.txt; expected there: {LAYOUT}")
+        # The publishers' archive has a folder for each language and size.
+        inside = sorted(path.name for path in data.glob("*") if path.is_dir() and tasks_in(path, split))
+        instead = f"; its folders {', '.join(inside)} have" if inside else ""
+        raise DataError(f"{data} has no qaN_*{split}.txt{instead}; expected there: {LAYOUT}")
     found = [
         (f"qa{task}-{number}", task, story)
         for task in tasks

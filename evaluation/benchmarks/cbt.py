@@ -22,6 +22,7 @@ from evaluation.cloze.official_words import (
     kind_of,
     read_words,
     split_of,
+    unpacked,
 )
 from evaluation.cloze.placed_questions import word_questions
 from indexing.book import Book
@@ -58,6 +59,7 @@ def load(
     choose("setting", setting, SETTINGS, "CBT")
     if count is not None and count < 1:
         raise DataError(f"count {count}; wanted 1 or more questions a class")
+    data = unpacked(data)
     if is_official(data):
         found = _official(data, split, setting, count, seed)
     else:
@@ -77,6 +79,7 @@ def running_text(data: Path, split: str = "train") -> Iterator[tuple[str, str]]:
     differs, its blank filled. Raises ``DataError`` as ``load``.
     """
     choose("split", split, SPLITS, "CBT")
+    data = unpacked(data)
     if data.is_file() and is_official(data):
         check_split(data, split_of(data), split)
         paths = [data]

@@ -26,6 +26,12 @@ class OfficialWord:
     size: int
 
 
+def unpacked(data: Path) -> Path:
+    """The folder with the files: ``data``, or of the publishers' archive ``CBTest`` the folder in it."""
+    inner = data / "data"
+    return inner if not is_official(data) and inner.is_dir() and is_official(inner) else data
+
+
 def file_of(data: Path, kind: str, split: str) -> Path:
     """Where the questions of a class and a split are."""
     return data / f"cbtest_{kind}_{SPLITS[split]}.txt"
