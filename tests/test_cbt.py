@@ -208,6 +208,15 @@ def test_the_official_files_are_read_in_their_order(tmp_path: Path) -> None:
         ]
 
 
+def test_a_line_in_an_official_query_is_not_a_second_blank(tmp_path: Path) -> None:
+    lined = QUERY.replace("slept", "met Lady ____ there")
+    [question] = load(official(tmp_path, [*OFFICIAL, lined]), setting="NE").questions
+    found = find_blank(question.text)
+    assert found is not None
+    assert question.text[slice(*found)] == "XXXXX"
+    assert question.text.startswith("Then XXXXX met Lady _")
+
+
 def test_the_publishers_archive_is_read_as_it_unpacks(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     official(tmp_path / "data", [*OFFICIAL, QUERY])

@@ -194,6 +194,12 @@ def test_a_folder_of_one_split_is_not_read_as_another(split: str, tmp_path: Path
         load(folder, split)
 
 
+def test_a_line_in_an_official_query_is_not_a_second_blank(tmp_path: Path) -> None:
+    question, cloze = read(tmp_path, OFFICIAL.replace("says @entity9", "says Lady ____ to @entity9"))
+    assert question.text.startswith("Mary Turner met @placeholder , says Lady _")
+    assert cloze.query[cloze.blank - 1 : cloze.blank + 2] == ("met", "xxxxx", ",")
+
+
 def test_permuted_markers_make_the_same_question(tmp_path: Path) -> None:
     swapped = OFFICIAL
     for old, new in (("0", "x"), ("5", "0"), ("3", "5"), ("x", "3")):

@@ -11,7 +11,8 @@ from text.tokens import Token, tokens
 BLANK = "xxxxx"
 """The key of a blank among the tokens of a question, however it is written there."""
 
-_BLANK = re.compile(r"(?<!\w)X{5}(?!\w)|@placeholder\b|(?<![\w_])_{3,}(?![\w_])")
+_LINE = re.compile(r"(?<![\w_])_{3,}(?![\w_])")
+_BLANK = re.compile(rf"(?<!\w)X{{5}}(?!\w)|@placeholder\b|{_LINE.pattern}")
 _MARKED = re.compile(rf"@entity\d+\b|{_BLANK.pattern}")
 _QUOTES = re.compile(r"``|''|\S")
 _CLITICS = frozenset({"s", "m", "d", "ll", "re", "ve"})
@@ -34,6 +35,11 @@ def find_blank(question: str) -> tuple[int, int] | None:
     if len(found) > 1:
         raise NotACloze(f"the question has {len(found)} blanks; wanted one XXXXX, @placeholder or ____")
     return found[0] if found else None
+
+
+def shorten_lines(question: str) -> str:
+    """The question with lines ("Lady ____") too short to be blanks, where its own is written otherwise."""
+    return _LINE.sub("__", question)
 
 
 def cloze_tokens(text: str) -> Iterator[Token]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluation.benchmarks.benchmark import Names, Place
 from evaluation.benchmarks.files import DataError, check_split
-from text.cloze import blanks
+from text.cloze import blanks, shorten_lines
 
 FOLDERS = {"train": "training", "valid": "validation", "test": "test"}
 LAYOUT = (
@@ -55,6 +55,7 @@ def read_question(path: Path) -> OfficialEntity:
     if len(parts) != _PARTS or any(len(part) != 1 for _, part in parts[:4]):
         raise _wrong(path, 1, f"{len(parts)} parts with a blank line between", f"{_PARTS}: {LAYOUT}")
     (_, [address]), (at, [context]), (asked_at, [query]), (answer_at, [answer]), (first, mapped) = parts
+    query = shorten_lines(query)
     mapping = {}
     for i, line in enumerate(mapped):
         marker, _, name = line.partition(":")

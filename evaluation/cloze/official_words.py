@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluation.benchmarks.files import DataError
 from evaluation.cloze.blanked_words import CANDIDATES, CLASSES, CONTEXT
-from text.cloze import blanks
+from text.cloze import blanks, shorten_lines
 
 SPLITS = {"valid": "valid_2000ex", "test": "test_2500ex", "train": "train"}
 LAYOUT = "cbtest_{NE,CN,V,P}_{train,valid_2000ex,test_2500ex}.txt"
@@ -99,7 +99,7 @@ def _parse(path: Path, first: int, lines: list[str], offset: int, size: int) -> 
             path, first + len(lines) - 1, f"{len(lines) - 1} sentences before the query", f"{CONTEXT}"
         )
     at = first + CONTEXT
-    query, *cells = _unnumbered(lines[-1])[1].split("\t")
+    query, *cells = shorten_lines(_unnumbered(lines[-1])[1]).split("\t")
     answer = cells[0].strip() if cells else ""
     candidates = tuple(cells[-1].split("|")) if len(cells) > 1 else ()
     if len(candidates) != CANDIDATES or "" in candidates:
