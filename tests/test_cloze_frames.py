@@ -22,7 +22,8 @@ PEOPLE = ("Anna", "Tom", "Kim", "Susan", "Mike")
             "Mike",
         ),  # by its head
         ("XXXXX won the race .", ("Anna met Tom .", "Tom won a medal ."), "Tom"),  # (x, V, z)
-        ("XXXXX met Susan .", ("Anna saw Kim .", "Susan met Tom ."), "Tom"),  # (y, V, x)
+        ("XXXXX hated Susan .", ("Anna saw Kim .", "Susan hated Tom ."), "Tom"),  # (y, V, x)
+        ("Susan hated XXXXX .", ("Anna saw Kim .", "Tom hated Susan ."), "Tom"),
         ("XXXXX likes Susan .", ("Anna saw Kim .", "Tom loves Susan ."), "Tom"),  # (x, Z, y)
         ("Susan was seen by XXXXX .", ("Anna met Kim .", "Tom saw Susan ."), "Tom"),  # in any voice
         ("Susan saw XXXXX .", ("Susan met Anna .", "Susan saw Kim ."), "Kim"),  # the blank as object
@@ -32,9 +33,12 @@ PEOPLE = ("Anna", "Tom", "Kim", "Susan", "Mike")
 def test_a_frame_is_found_by_the_rules_of_the_paper(
     question: str, passages: tuple[str, ...], right: str
 ) -> None:
-    [[answer]] = open_reader("cloze-frames").read([Reading(question, passages, candidates=PEOPLE)])
+    reader, reading = open_reader("cloze-frames"), Reading(question, passages, candidates=PEOPLE)
+    [[answer]] = reader.read([reading])
     assert answer.text == right
     assert answer.span is not None
+    best, second = sorted(cast(Ranker, reader).rank(reading, PEOPLE), reverse=True)[:2]
+    assert best > second  # not by chance
 
 
 def test_the_first_rule_that_fires_goes_before_the_others() -> None:

@@ -59,8 +59,8 @@ class FramesReader(ClozeReader):
     """Answers with what stands in the blank's place of a matching triple (Hermann et al. 2015, table 4).
 
     The question says (p, V, y), its blank p being subject or object. The first of these rules that finds an
-    x in the context wins: (x, V, y); (x, be, y), y the same by its head alone; (x, V, z); (y, V, x);
-    (x, Z, y); and else the most frequent candidate that is not in the question.
+    x in the context wins: (x, V, y); (x, be, y), y the same by its head alone; (x, V, z), x not y itself;
+    (y, V, x); (x, Z, y); and else the most frequent candidate that is not in the question.
     """
 
     def __init__(self) -> None:
@@ -188,13 +188,14 @@ def _matches(
     wanted = y.keys(cloze.query, 0)
     same_verb = triple.verb == question.verb
     same_other = other.keys(cloze.context, first) == wanted
+    # Of "X met Suse / Suse met Tom" the third rule would say Suse, and the fourth, by which the paper's table
+    # has Tom, never anything.
+    permuted = x.keys(cloze.context, first) == wanted
     if same_verb and same_other:
         yield 1, x
     if same_verb and triple.verb == "be" and cloze.context[first + other.head] == cloze.query[y.head]:
         yield 2, x
     if same_verb:
-        yield 3, x
-    if same_verb and x.keys(cloze.context, first) == wanted:
-        yield 4, other
+        yield (4, other) if permuted else (3, x)
     if same_other:
         yield 5, x
