@@ -103,6 +103,11 @@ def running_text(data: Path, split: str = "train") -> Iterator[tuple[str, str]]:
                     yield path.stem, sentence
 
 
+def book_texts(data: Path, split: str = "train") -> Iterator[str]:
+    """The text of each book of a split that is given as books; raises ``DataError`` where it is not."""
+    return (file.book.text for file in read_books(data, split))
+
+
 def _from_books(
     data: Path,
     split: str,

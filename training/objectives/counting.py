@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluation.benchmarks import cbt
-from evaluation.cloze.book_files import read_books
 from readers.baselines.array_file import SUFFIX, ArrayFile
 from readers.baselines.frequency import CORPUS, WordCounts
 from readers.baselines.ngram import NAME, language_words
@@ -33,7 +32,7 @@ def train_kneser_ney(run: Invocation, settings: ClozeSettings) -> Trained:
     sentences, trained_on = _read(run, settings, language_words)
     valid = cbt.load(run.data[0], "valid", settings.setting or "all", cache=run.cache)
     if not valid.files:
-        check_apart([one.book.text for one in read_books(run.data[0], "train")], valid, run.data[0])
+        check_apart(cbt.book_texts(run.data[0]), valid, run.data[0])
     model = estimate(sentences, trained_on=trained_on)
     asked, parsed = zip(*clozes(valid), strict=True)
     model, right = tune_cache(model, parsed, [question.answers[0] for question in asked])
