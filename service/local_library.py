@@ -146,7 +146,7 @@ class Library:
 
     def characters(self, book: str, *, before: int | str | None = None) -> list[CharacterOut]:
         """Who is in a book, the most frequent first."""
-        index, limit = self._opened(book, before)
+        index, limit = _up_to(self._open(book), before)
         found = persons(named(story_text(index, limit), self._settings.cache))
         return [CharacterOut.named(one, index, limit) for one in found]
 
@@ -155,7 +155,7 @@ class Library:
     ) -> ProfileOut:
         """Who somebody in a book is, so far, in ``k`` sentences at most."""
         check_count("k", k, profiles.MOST_SENTENCES)
-        index, limit = self._opened(book, before)
+        index, limit = _up_to(self._open(book), before)
         with self._models:
             found = profiles.profile(index, name, limit, self._settings.cache, k)
         return ProfileOut.model_validate(found)
@@ -165,7 +165,7 @@ class Library:
     ) -> RecapOut:
         """What has happened so far, chapter by chapter, in so many sentences each."""
         check_count("sentences", sentences, recaps.MOST_SENTENCES)
-        found = recaps.recap(*self._opened(book, before), sentences)
+        found = recaps.recap(*_up_to(self._open(book), before), sentences)
         return RecapOut(chapters=[ChapterRecapOut.model_validate(one) for one in found])
 
     def facts(
@@ -177,7 +177,7 @@ class Library:
         ``ask``.
         """
         asked = check_properties(properties)
-        index, limit = self._opened(book, before)
+        index, limit = _up_to(self._open(book), before)
         finder = FactFinder(
             self._qa, self._settings.cache, self._retriever, self._reader, self._settings.extractor
         )
@@ -199,10 +199,10 @@ class Library:
     def _open(self, book: str) -> BookIndex:
         return self._qa.open(_book(book))
 
-    def _opened(self, book: str, before: int | str | None) -> tuple[BookIndex, int]:
-        """The book, and the character that nothing may be told from on."""
-        index = self._open(book)
-        return index, limit_before(before, index.characters)
+
+def _up_to(index: BookIndex, before: int | str | None) -> tuple[BookIndex, int]:
+    """The book, and the character that nothing may be told from on."""
+    return index, limit_before(before, index.characters)
 
 
 def _book(book: str) -> str:

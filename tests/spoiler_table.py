@@ -246,6 +246,9 @@ ROWS: dict[str, Row] = {
     "Library.facts": asked(library_of, "facts", ID, ("main characters", "spouse of Maud", QUESTION)),
     "Library.ask": asked(library_of, "ask", ID, QUESTION),
     "Library.search": asked(library_of, "search", "*", QUESTION),
+    "Library.characters": asked(library_of, "characters", ID),
+    "Library.who": asked(library_of, "who", ID, "Hale"),
+    "Library.recap": asked(library_of, "recap", ID),
     **{
         f"{client}.{name}": asked(of, name, ID, *arguments)
         for client, of in (
