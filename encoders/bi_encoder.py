@@ -13,6 +13,7 @@ from encoders.adapters import file_hash, files_hash, load_weights
 from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
+from encoders.quiet_loading import quiet_loading
 from encoders.runtime import OPENVINO, TORCH, Layers, Runtime, pick_runtime, run_backbone
 from encoders.sizes import LARGE, STORY, weights_folder
 
@@ -179,17 +180,24 @@ def load_encoder(name: str = STORY) -> Encoder:
     from transformers import AutoModel
 
     try:
-        model = AutoModel.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+        with quiet_loading():
+            model, found = AutoModel.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32, output_loading_info=True
+            )
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # tokenizers raises bare Exception for a missing or broken file
         raise ModelError(
             f"{folder} holds no encoder that can be loaded ({error}); "
             "wanted config.json, model.safetensors and tokenizer.json"
         ) from error
+    # Weights that the files have not are made up by chance; those that pool are not used here.
+    missing = sorted(key for key in found["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise ModelError(f"{folder} has no weights for {', '.join(missing[:3])}; wanted all of an encoder")
     tokenizer.no_truncation()
     tokenizer.no_padding()
     longest = min(int(getattr(model.config, "max_position_embeddings", LONGEST)), 512)
     runtime = pick_runtime(TORCH)
-    model = model.to(runtime.torch_device, runtime.dtype)
+    model = model.eval().to(runtime.torch_device, runtime.dtype)
     hash = files_hash([*sorted(folder.glob("*.safetensors")), *sorted(folder.glob("*.json"))])
     return TransformerEncoder(str(folder), hash, model, runtime, tokenizer, longest)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from encoders.backbone import MINILM, MPNET, backbone_folder, base_tensors, load_backbone, load_tokenizer
 from encoders.batches import batches
@@ -135,6 +136,25 @@ def test_an_encoder_is_loaded_once_and_an_unknown_one_is_named() -> None:
     assert load_encoder() is load_encoder()
     with pytest.raises(ModelError, match="no-such-folder"):
         load_encoder("no-such-folder")
+
+
+def test_an_encoder_of_the_users_own_is_read_without_a_word(
+    tiny_bert: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    own = Path(shutil.copytree(tiny_bert, tmp_path / "own"))  # which nothing has loaded yet
+    capfd.readouterr()
+    assert load_encoder(str(own)).encode(["the mill"]).shape[0] == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_encoder_that_lacks_some_of_its_weights_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(tiny_bert, tmp_path / "own"))
+    weights = load_file(own / "model.safetensors")
+    lost = next(name for name in weights if name.endswith("layer.0.output.dense.weight"))
+    del weights[lost]
+    save_file(weights, own / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match=r"has no weights for encoder\.layer\.0\.output\.dense\.weight"):
+        load_encoder(str(own))
 
 
 def test_batches_hold_every_text_once_within_the_budget() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from encoders.adapters import files_hash
 from encoders.errors import ModelError
+from encoders.quiet_loading import quiet_loading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerBase
@@ -38,19 +40,15 @@ def load_pretrained(auto_class: str, name: str) -> tuple[Any, PreTrainedTokenize
     import transformers
 
     _check_folder(name)
-    quiet = Path(_place(name)).is_dir() and transformers.utils.logging.is_progress_bar_enabled()
-    if quiet:  # a download deserves a progress bar, reading local files does not
-        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(_place(name))
-        model, found = getattr(transformers, auto_class).from_pretrained(
-            _place(name), dtype=torch.float32, output_loading_info=True
-        )
-    except _broken() as error:
-        raise _model_error(name, error) from error
-    finally:
-        if quiet:
-            transformers.utils.logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+    # A download deserves a progress bar.
+    with quiet_loading() if Path(_place(name)).is_dir() else nullcontext():
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(_place(name))
+            model, found = getattr(transformers, auto_class).from_pretrained(
+                _place(name), dtype=torch.float32, output_loading_info=True
+            )
+        except _broken() as error:
+            raise _model_error(name, error) from error
     letters = tokenizer("question", add_special_tokens=False)["input_ids"]
     if not letters or tokenizer.unk_token_id in letters:
         raise ModelError(
