@@ -167,6 +167,29 @@ def test_a_run_that_finds_no_checkpoint_says_that_it_begins(
 
 
 @pytest.mark.training
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_a_killed_run_did_behind_its_checkpoint_is_logged_once(
+    corpus: Corpus, saved: bool, tmp_path: Path
+) -> None:
+    killed = Trainer(_tasks(corpus)["attention-sum"](), tmp_path)
+
+    def kill(done: int, total: int) -> None:
+        if done == 1 and saved:
+            killed.save()
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        killed.train(kill, validations=0)
+    again = Trainer(_tasks(corpus)["attention-sum"](), tmp_path)
+    assert again.resume() == saved
+    again.train(validations=0)
+    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text("utf-8").splitlines()]
+    chunks = again.task.chunks
+    assert [line["done"] for line in log] == [round(n / chunks, 6) for n in range(1, chunks + 1)]
+
+
+@pytest.mark.training
 def test_a_run_of_before_questions_were_counted_goes_on_and_tells_no_wrong_number(
     corpus: Corpus, tmp_path: Path
 ) -> None:

@@ -156,6 +156,11 @@ class Trainer(Generic[Trainable]):
         """Where the state of the run is kept."""
         return self.out / "checkpoint.safetensors"
 
+    @property
+    def _log_file(self) -> Path:
+        """A line for each chunk that was done."""
+        return self.out / "log.jsonl"
+
     def train(
         self,
         on_progress: Callable[[int, int], None] | None = None,
@@ -169,6 +174,7 @@ class Trainer(Generic[Trainable]):
         chunk in which the time ``until`` passes, as ``time.monotonic`` tells it.
         """
         self.out.mkdir(parents=True, exist_ok=True)
+        self._cut_log()
         began, saved = time.monotonic() - self.seconds, time.monotonic()
         if self._within is None:
             self.chunks = self.task.chunks
@@ -240,6 +246,12 @@ class Trainer(Generic[Trainable]):
                 self._running[name] = SMOOTHING * self._running.get(name, found) + (1 - SMOOTHING) * found
         self._stepped.clear()
 
+    def _cut_log(self) -> None:
+        """Leave out of the log what a killed run did behind its last checkpoint, for that is done again."""
+        if self._log_file.exists():
+            lines = self._log_file.read_text(encoding="utf-8").splitlines(keepends=True)
+            self._log_file.write_text("".join(lines[: self.chunk]), encoding="utf-8")
+
     def _log(self, with_scores: bool) -> None:
         entry: dict[str, object] = {
             "done": round(self.chunk / self.chunks, 6),
@@ -250,7 +262,7 @@ class Trainer(Generic[Trainable]):
             entry["questions"] = self.questions
         if with_scores:
             entry["validation"] = self.scores
-        with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
+        with self._log_file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def _shrink_rates(self) -> None:
