@@ -171,6 +171,18 @@ def refuses(status: int, content: bytes = b'{"error": {"message": "no luck"}}', 
     return lambda handler, asked: send(handler, content, status, **headers)
 
 
+def held(gate: threading.Event, busy: threading.Event | None = None) -> Script:
+    """A script that replies as ``parrot`` once the ``gate`` is open; ``busy`` is set when one is asked."""
+
+    def script(handler: Handler, asked: Asked) -> None:
+        if busy is not None:
+            busy.set()
+        gate.wait(60)
+        parrot(handler, asked)
+
+    return script
+
+
 def parrot(handler: Handler, asked: Asked) -> None:
     """Quotes the sentence that shares most words with the question, as a model that behaves would."""
     wanted = set(words(asked.question)) - _IDLE_WORDS

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from chat_server import Asked, Handler, chatting, parrot, refuses
+from chat_server import Asked, Handler, chatting, held, parrot, refuses
 from server import problem, serving, wait_until_ready
 
 from answering.book_qa import Ask, BookQA, Searched
@@ -66,12 +66,7 @@ def test_the_events_are_what_search_and_answer_say(shelf_store: IndexStore) -> N
 
 def test_the_passages_come_before_the_answer_is_read(shelf_store: IndexStore) -> None:
     gate = threading.Event()
-
-    def think(handler: Handler, asked: Asked) -> None:
-        gate.wait(60)
-        parrot(handler, asked)
-
-    with chatting(think) as endpoint:
+    with chatting(held(gate)) as endpoint:
         reader = f"chat:{endpoint.url}@model=parrot"
         with serving(settings(shelf_store, readers=(reader,))) as client:
             try:
@@ -201,13 +196,7 @@ def test_a_client_that_goes_away_is_let_go_before_and_after_the_passages(
     shelf_store: IndexStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate, busy = threading.Event(), threading.Event()
-
-    def think(handler: Handler, asked: Asked) -> None:
-        busy.set()
-        gate.wait(60)
-        parrot(handler, asked)
-
-    with chatting(think) as endpoint:
+    with chatting(held(gate, busy)) as endpoint:
         reader = f"chat:{endpoint.url}@model=parrot"
         with serving(settings(shelf_store, readers=(reader,))) as client:
             try:

@@ -19,6 +19,7 @@ import pytest
 import shelf
 from callers import ASKING, Callers, answered_offline
 from novels import novel
+from test_book_lists import STORYQA
 from test_books_over_http import process as service_process
 from test_jobs import queue
 from test_workers import ASKED, WORKERS, serving, workers
@@ -31,7 +32,6 @@ from service.ingestion.jobs import JobQueue
 pytestmark = pytest.mark.processes
 
 ROOT = Path(__file__).parents[1]
-STORYQA = [sys.executable, "-c", "from service.cli import main; main()"]
 MOMENTS = ("text.npy", "postings.npy", "vectors.faiss", "manifest.json")
 KILLS = 5  # of workers that answer
 PATIENCE_S = 300

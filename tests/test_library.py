@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import pytest
 import shelf
-from chat_server import Asked, Handler, chatting, parrot
+from chat_server import chatting, held
 from pydantic import BaseModel
 from server import running
 
@@ -147,13 +147,7 @@ def test_a_copy_of_a_library_answers_as_it_does(library: Library, again: Callabl
 
 def test_threads_that_share_a_library_wait_for_one_another(library: Library) -> None:
     asked, release = threading.Event(), threading.Event()
-
-    def slow(handler: Handler, given: Asked) -> None:
-        asked.set()
-        release.wait(60)
-        parrot(handler, given)
-
-    with chatting(slow) as server, ThreadPoolExecutor(2) as threads:
+    with chatting(held(release, asked)) as server, ThreadPoolExecutor(2) as threads:
         answering = threads.submit(library.ask, *shelf.QUESTIONS[2], reader=f"chat:{server.url}@model=parrot")
         assert asked.wait(60)
         searching = threads.submit(library.search, *shelf.QUESTIONS[2])

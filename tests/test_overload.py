@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 import shelf
-from chat_server import Asked, Handler, chatting, parrot
+from chat_server import chatting, held
 from server import problem, serving, wait_until_ready
 
 from indexing.build import BuildSettings, build_book
@@ -62,13 +62,7 @@ class Slow:
 @contextmanager
 def slow(store: IndexStore, **settings: Any) -> Iterator[Slow]:
     gate, busy = threading.Event(), threading.Event()
-
-    def think(handler: Handler, asked: Asked) -> None:
-        busy.set()
-        gate.wait(60)
-        parrot(handler, asked)
-
-    with chatting(think) as endpoint, ThreadPoolExecutor(8) as pool:
+    with chatting(held(gate, busy)) as endpoint, ThreadPoolExecutor(8) as pool:
         reader = f"chat:{endpoint.url}@model=parrot"
         chosen = Settings(store=store.root, retriever="bm25", reader="overlap", readers=(reader,), **settings)
         with serving(chosen) as client:

@@ -14,7 +14,7 @@ import httpx
 import last_place
 import pytest
 import shelf
-from chat_server import Asked, Handler, chatting, parrot
+from chat_server import chatting, held
 from server import running
 
 from indexing.book import Book
@@ -376,12 +376,7 @@ def test_the_skip_link_leaves_the_question_in_the_address(page: Any) -> None:
 
 def test_the_passages_are_shown_before_the_answer_is_read(chromium: Any, shelf_store: IndexStore) -> None:
     gate = threading.Event()
-
-    def think(handler: Handler, asked: Asked) -> None:
-        gate.wait(60)
-        parrot(handler, asked)
-
-    with chatting(think) as endpoint:
+    with chatting(held(gate)) as endpoint:
         settings = browsing.settings(shelf_store).model_copy(
             update={"reader": f"chat:{endpoint.url}@model=parrot"}
         )

@@ -7,11 +7,11 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import shelf
+from test_book_lists import STORYQA
 from test_cli import QUICK, ROOT, Run, storyqa
 
 from indexing.store import IndexStore
@@ -20,7 +20,6 @@ from service.access.api_keys import KeyFile, make_key
 __all__ = ["storyqa"]  # a fixture
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
-STORYQA = [sys.executable, "-c", "from service.cli import main; main()"]
 
 on_terminals = pytest.mark.processes
 
