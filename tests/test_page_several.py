@@ -198,6 +198,26 @@ def test_the_history_keeps_back_an_answer_from_further_on_than_has_been_read_sin
     expect(page.locator("#asked li").first).not_to_contain_text("further on")
 
 
+# Goes on to another book in the very moment in which the one that is opened has come.
+GO_ON = """() => {
+  const { json } = Response.prototype;
+  Response.prototype.json = async function () {
+    const read = await json.call(this);
+    if (new URL(this.url).pathname === "/books/clock") location.hash = "#book=lantern&read=30";
+    return read;
+  };
+  location.hash = "#book=clock";
+}"""
+
+
+def test_who_goes_on_while_a_book_is_opened_is_not_taken_back(page: Any) -> None:
+    page.goto("/#book=well")
+    expect(page.locator("#book-title")).to_have_text("The Well")
+    page.evaluate(GO_ON)
+    expect(page.locator("#book-title")).to_have_text("The Lamp at Quill Point")
+    assert page.locator("#read").input_value() == "30"
+
+
 def test_a_book_that_is_removed_is_asked_no_more(page: Any, asked: list[dict[str, Any]]) -> None:
     browsing.ask(page, "clock,lantern,well", QUESTION)
     page.locator("#book").click()

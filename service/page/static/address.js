@@ -2,6 +2,17 @@
 
 import * as memory from "./memory.js";
 
+let followed = location.hash;
+
+/** What the address wants; from here on the page is to show this. */
+export function follow() {
+  followed = location.hash;
+  return wanted();
+}
+
+/** Whether the address still says what the page follows: else "hashchange" is on its way. */
+export const isFollowed = () => location.hash === followed;
+
 /**
  * The `book` (null where none is named), the question `q`, which was understood `as` another one where it followed
  * others (or null), how much may be `read`, in percent, and the place `at` that the book is open at (`{start, end}`,
@@ -49,5 +60,12 @@ export function hashOf({ book, q = "", as = null, read = 100, at = null }) {
   return `#${fragment}`;
 }
 
-/** Has the address say so without a step in the browser's history; what is kept with this one (conversation.js) stays. */
-export const correct = (to) => window.history.replaceState(window.history.state, "", hashOf(to));
+/**
+ * Has the address say so without a step in the browser's history; what is kept with this one (conversation.js) stays.
+ * Somebody who has gone on meanwhile is left where they went.
+ */
+export function correct(to) {
+  if (!isFollowed()) return;
+  window.history.replaceState(window.history.state, "", hashOf(to));
+  followed = location.hash;
+}

@@ -1,6 +1,6 @@
 // The page: which book or books, which question, how far one has read; what is asked is kept in the address.
 
-import { correct, hashOf, shareOf, wanted } from "./address.js";
+import { correct, follow as followAddress, hashOf, isFollowed, shareOf, wanted } from "./address.js";
 import * as api from "./api.js";
 import { ask } from "./asking.js";
 import { offerColours } from "./colours.js";
@@ -112,11 +112,12 @@ function move(to) {
 
 /** Makes the page show what the address says. */
 async function follow() {
-  const to = wanted();
+  const to = followAddress();
   // Whoever was given the address has not asked what the question followed.
   if (to.as !== null && !isAskedHere()) Object.assign(to, { q: to.as, as: null });
   const { book: id, q } = to;
   const now = (turn += 1);
+  const isLeft = () => now !== turn || !isFollowed(); // somebody has gone on meanwhile
   asking?.abort();
   if (scope?.id !== id) clearScope();
   if (id === null) return showStart();
@@ -125,7 +126,7 @@ async function follow() {
     clearAnswer();
     at("status").textContent = "Opening the book …";
     const found = await open(id); // several anew each time: which they are is the service's to say
-    if (now !== turn) return; // somebody has gone on meanwhile
+    if (isLeft()) return;
     showScope(found);
   }
   const upTo = scope.isOne ? shareOf(to) : 100;
@@ -141,7 +142,7 @@ async function follow() {
   clearAnswer();
   if (to.at !== null) {
     await openInBook(to.at, [{ ...to.at, tag: "mark" }]);
-    if (now !== turn) return;
+    if (isLeft()) return;
   }
   if (q !== "") await askScope(q);
   else if (isNew && to.at === null) question.focus();
