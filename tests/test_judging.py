@@ -307,6 +307,22 @@ def test_a_judge_that_is_written_is_read_again_and_says_how_it_fares(
     assert read.right(features) == fit_selector(scored).right(features)
 
 
+def test_a_fit_that_goes_on_indexes_no_book_that_all_is_read_of(
+    reader: AutoReader, corpus: Corpus, tmp_path: Path
+) -> None:
+    questions = questions_to_read(Corpus((), (*corpus.train, *corpus.held_out)))
+    read = [
+        score_candidates(
+            reader, questions, lambda *_: None, KeptCandidates(tmp_path / "judge.json", {}, True)
+        )
+    ]
+    done: list[tuple[str, int, int]] = []
+    kept = KeptCandidates(tmp_path / "judge.json", {}, resume=True)
+    read.append(score_candidates(reader, questions, lambda *told: done.append(told), kept))
+    assert done == []
+    assert read[0] == read[1]
+
+
 def test_questions_about_articles_are_read_with_their_paragraph(
     reader: AutoReader, corpus: Corpus, tmp_path: Path
 ) -> None:

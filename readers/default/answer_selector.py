@@ -50,14 +50,17 @@ class Signals:
         asked = question.lower().rstrip("? ").split()
         kind = next((word for word in asked if word in ASKED), "other")
         written = float(self.written)
+        relevance = max(-8.0, min(8.0, self.relevance))
         found = {
             "written": written,
             "log_words": math.log1p(self.words),
             "logit_f1_spans": logit(self.f1_spans),
-            "relevance": max(-8.0, min(8.0, self.relevance)),
+            "relevance": relevance,
             "own_relevance": max(-8.0, min(8.0, self.own_relevance)),
             "logit_certainty": logit(self.certainty),
             "personal": self.personal,
+            # Whoever asks at length says more of what the answer stands beside.
+            "log_asked": math.log1p(len(asked)),
             f"asked_{kind}": 1.0,
             f"written_asked_{kind}": written,
             "written_log_words": written * math.log1p(self.words),
@@ -74,7 +77,14 @@ class Signals:
             if word in asked:
                 found |= {f"about_{word}": 1.0, f"written_about_{word}": written}
         if self.passages == 1:
-            found |= {"alone": 1.0, "log_alone": math.log1p(self.words_read)}
+            # A text that was given answers more often than one that was found, however unlike the question.
+            found |= {
+                "alone": 1.0,
+                "log_alone": math.log1p(self.words_read),
+                "alone_relevance": relevance,
+                "alone_logit_certainty": found["logit_certainty"],
+                "alone_logit_f1_spans": found["logit_f1_spans"],
+            }
         else:
             found["log_passages"] = math.log(self.passages)
         return {name: value for name, value in found.items() if value}

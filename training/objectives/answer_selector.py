@@ -70,7 +70,10 @@ def score_candidates(
     ``tell(step, done, of)`` is told how far it is. What is ``kept`` already is not read again; raises Paused
     as ``kept.add``.
     """
-    books = books_to_search([document for where, document, _ in questions if where in (STORIES, NOVELS)])
+    # All tales make one book, whichever of them are still asked about; a run that goes on needs few books.
+    found_in = [(book_of(one), one) if where in (STORIES, NOVELS) else None for where, one, _ in questions]
+    still = {one[0] for one in found_in[len(kept.scored) :] if one}
+    books = [book for book in books_to_search([one[1] for one in found_in if one]) if book.id in still]
     store = IndexStore(kept.books)
     retrievers: dict[str, RerankRetriever] = {}
     for done, book in enumerate(books, 1):
