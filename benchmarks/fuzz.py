@@ -101,8 +101,7 @@ def index(client: httpx.Client, id: str) -> None:
 
 def stock(url: str) -> None:
     """Put the books and the shelf there, and from then on back when a call has taken them away."""
-    transport = httpx.HTTPTransport(retries=20)  # it listens a moment after it has said where
-    client = httpx.Client(base_url=url, transport=transport, timeout=60)
+    client = httpx.Client(base_url=url, timeout=60)
     put(client)
 
     def keep() -> None:

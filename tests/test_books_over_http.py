@@ -325,8 +325,7 @@ def process(
     try:
         until(lambda: "}\n" in (store / "said").read_text() or server.poll() is not None)
         url = json.loads((store / "said").read_text().partition("}\n")[0] + "}")["url"]
-        transport = httpx.HTTPTransport(retries=20)  # it listens a moment after it has said where
-        with httpx.Client(base_url=url, transport=transport, timeout=PATIENCE_S) as client:
+        with httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
             yield server, client
     finally:
         server.kill()

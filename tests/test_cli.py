@@ -334,6 +334,9 @@ def test_a_bad_setting_is_named(
         ("RATE", "often", "'often' is no rate; wanted STORYQA_RATE such as '600/minute'"),
         ("RATE_STORAGE", "nowhere://1.2.3.4", "wanted redis://HOST:PORT in STORYQA_RATE_STORAGE"),
         ("JOBS", "sqlite://file", "'sqlite' is no database for jobs"),
+        ("STATE", __file__, f"{__file__} cannot be written (File exists); give another STORYQA_STATE"),
+        ("STATE", f"{__file__}/state", "cannot be written (Not a directory); give another STORYQA_STATE"),
+        ("STATE", "/proc", "/proc cannot be written ("),
     ],
 )
 def test_what_no_worker_can_use_is_told_before_the_address_is(
@@ -522,10 +525,14 @@ def test_serve_answers_until_it_is_told_to_stop(shelf_store: IndexStore) -> None
         assert lines[-1], process.communicate()[1]
     served: dict[str, Any] = json.loads("".join(lines))
     book, question = shelf.QUESTIONS[0]
-    transport = httpx.HTTPTransport(retries=20)  # it listens a moment after it has said where
-    with httpx.Client(base_url=served["url"], transport=transport, timeout=PATIENCE_S) as client:
+    again = start("serve", "--port", str(served["port"]))  # at once: the first has loaded nothing yet
+    with httpx.Client(base_url=served["url"], timeout=PATIENCE_S) as client:
         answer = client.post("/answer", json={"book_id": book, "question": question})
     assert answer.json()["evidence"]["chapter"] == "I. The Lamp"
+    _, said = again.communicate(timeout=PATIENCE_S)
+    assert again.returncode == 2
+    assert said.startswith(f"storyqa: cannot listen at 127.0.0.1 port {served['port']} (")
+    assert said.count("\n") == 1
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -575,7 +582,7 @@ def test_streams_that_were_never_open_are_no_errors(shelf_store: IndexStore, clo
     assert bool(out) == (closed == "2>&-")
     process = start_without("serve", "--port", str(port))
     try:
-        with httpx.Client(transport=httpx.HTTPTransport(retries=20)) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(retries=20), timeout=PATIENCE_S) as client:
             assert client.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
     finally:
         process.send_signal(signal.SIGINT)

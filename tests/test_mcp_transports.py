@@ -128,7 +128,7 @@ def test_a_served_process_answers_assistants_that_have_its_key(
             while not begun.endswith(b"}\n"):
                 begun += process.stdout.readline()
             url = json.loads(begun)["url"]
-            with httpx.Client(base_url=url, transport=httpx.HTTPTransport(retries=10)) as http:
+            with httpx.Client(base_url=url, timeout=60) as http:
                 wait_until_ready(http)
             answer = asyncio.run(asked_with_key(f"{url}/mcp", key))
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,13 @@ def make_folder(out: Path, option: str = "--out") -> None:
     """Make the folder ``out``, unless it is there; raises as ``writing`` does where that cannot be."""
     with writing(out, option):
         out.mkdir(parents=True, exist_ok=True)
+
+
+def check_folder(out: Path, option: str = "--out") -> None:
+    """Make the folder ``out``; raises as ``writing`` does where no file can be written into it."""
+    make_folder(out, option)
+    with writing(out, option), tempfile.TemporaryFile(dir=out):
+        pass
 
 
 def check_file(out: Path, *inputs: Path, option: str = "--out") -> None:

@@ -95,15 +95,22 @@ def _check_shared(settings: Settings) -> None:
     """Raise ``StoryQAError`` for what each worker would refuse, once it has loaded all that it needs."""
     from service.access.rate_limits import RateLimits
     from service.ingestion.job_database import job_database
+    from text.output_files import check_folder
 
     settings.index_store()
+    if settings.state is not None:
+        with contextlib.suppress(OSError):  # a full disk: uploads are refused until there is room again
+            check_folder(settings.state, "STORYQA_STATE")
     RateLimits(settings.rate, settings.rate_storage)
     if settings.jobs_url is not None:
         job_database(settings.state_folder, settings.jobs_url)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket bound to the address; raises ``StoryQAError`` where there is none to be had."""
+    """A socket at the address, where whoever calls waits until the server takes what has come.
+
+    Raises ``StoryQAError`` where there is none to be had.
+    """
     from text.errors import StoryQAError
 
     try:
@@ -116,6 +123,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen()  # now: until one of them listens, several may be bound to one address
     except OSError as error:
         listening.close()
         raise StoryQAError(
