@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -14,6 +14,7 @@ from tenacity import AsyncRetrying
 
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
+from service.client_events import MEDIA_TYPE, AnswerEvent, AnswerStream
 from service.client_requests import (
     POLL_S,
     TIMEOUT_S,
@@ -22,11 +23,11 @@ from service.client_requests import (
     Call,
     JobStatus,
     Patience,
-    ServiceBusy,
     ServiceError,
     address,
     again_in_s,
     done,
+    error_in,
     headers,
     parts,
     unreachable,
@@ -68,6 +69,29 @@ class AsyncClient:
     ) -> AnswerResponse:
         """The answer to one question; ``options`` are those of ``Client.answer``."""
         return await self._send(calls.answer(calls.question(book_id, question, **options)))
+
+    async def stream_answer(
+        self, book_id: str | Sequence[str], question: str, **options: Unpack[calls.AnswerOptions]
+    ) -> AsyncIterator[AnswerEvent]:
+        """The answer to one question as it comes about, one event after another; ``options`` as ``answer``.
+
+        First the passages found, unless the answer is known already, then its words as a language model
+        writes them, which are a draft, and at last the answer. Who stops early has the service stop, too.
+        """
+        call = calls.answer(calls.question(book_id, question, **options))
+        retrying = AsyncRetrying(**self._patience.retrying())
+        response: httpx.Response = await retrying(self._stream, call)
+        try:
+            told = AnswerStream(response)
+            async for line in response.aiter_lines():
+                event = told.read(line)
+                if event is not None:
+                    yield event
+            told.end()
+        except httpx.RequestError as error:
+            raise unreachable(self._http.base_url, error) from error
+        finally:
+            await response.aclose()
 
     async def answers(self, questions: Iterable[Mapping[str, Any]]) -> list[AnswerResponse]:
         """The answers to many, in order; each is what ``POST /answer`` takes."""
@@ -155,8 +179,12 @@ class AsyncClient:
         return await self._send(calls.job(job_id))
 
     async def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
-        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
-        deadline = time.monotonic() + timeout_s
+        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer.
+
+        A service that is being started again is waited for: ``longest_gone_s`` of the client's ``Patience``.
+        """
+        heard = time.monotonic()
+        deadline = heard + timeout_s
         pause_s = POLL_S
         while not job.ended:
             left_s = deadline - time.monotonic()
@@ -165,8 +193,9 @@ class AsyncClient:
             await asyncio.sleep(min(pause_s, left_s))
             try:
                 job, pause_s = await self.job(job.id), POLL_S
-            except ServiceBusy as busy:  # which is no reason to give up what may take an hour
-                pause_s = again_in_s(busy)
+                heard = time.monotonic()
+            except ServiceError as error:  # which may be no reason to give up what takes an hour
+                pause_s = again_in_s(error, job, time.monotonic() - heard, self._patience)
         return done(job)
 
     async def cancel(self, job_id: str) -> None:
@@ -198,11 +227,26 @@ class AsyncClient:
         return await AsyncRetrying(**(patience or self._patience).retrying())(self._try, call)
 
     async def _try(self, call: Call[Result]) -> Result:
+        return call.result(await self._answered(call))
+
+    async def _stream(self, call: Call[Any]) -> httpx.Response:
+        response = await self._answered(call, stream=True, headers={"Accept": MEDIA_TYPE})
+        if not response.is_success:
+            raise error_in(response)
+        return response
+
+    async def _answered(
+        self, call: Call[Any], *, stream: bool = False, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """The response, read to its end but where it is a ``stream`` and no refusal."""
         try:
             with parts(call) as sent:
-                response = await self._http.request(call.method, call.path, **sent)
+                request = self._http.build_request(call.method, call.path, headers=headers, **sent)
+                response = await self._http.send(request, stream=stream)
+                if not response.is_success:
+                    await response.aread()
+                return response
         except httpx.RequestError as error:
             raise unreachable(self._http.base_url, error) from error
         except UNSENDABLE as error:
             raise ServiceError(f"the request cannot be sent: {error}") from error
-        return call.result(response)

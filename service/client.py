@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 from tenacity import Retrying
 
 from service import calls
 from service.book_schemas import BookDetails, BookOut, CharacterOut
+from service.client_events import MEDIA_TYPE, AnswerEvent, AnswerStream
 from service.client_requests import (
     POLL_S,
     TIMEOUT_S,
@@ -22,11 +23,11 @@ from service.client_requests import (
     JobStatus,
     Limits,
     Patience,
-    ServiceBusy,
     ServiceError,
     address,
     again_in_s,
     done,
+    error_in,
     headers,
     parts,
     unreachable,
@@ -101,6 +102,28 @@ class Client:
                 )
             )
         )
+
+    def stream_answer(
+        self, book_id: str | Sequence[str], question: str, **options: Unpack[calls.AnswerOptions]
+    ) -> Iterator[AnswerEvent]:
+        """The answer to one question as it comes about, one event after another; ``options`` as ``answer``.
+
+        First the passages found, unless the answer is known already, then its words as a language model
+        writes them, which are a draft, and at last the answer. Who stops early has the service stop, too.
+        """
+        call = calls.answer(calls.question(book_id, question, **options))
+        response = Retrying(**self._patience.retrying())(self._stream, call)
+        try:
+            told = AnswerStream(response)
+            for line in response.iter_lines():
+                event = told.read(line)
+                if event is not None:
+                    yield event
+            told.end()
+        except httpx.RequestError as error:
+            raise unreachable(self._http.base_url, error) from error
+        finally:
+            response.close()
 
     def answers(self, questions: Sequence[Mapping[str, Any]]) -> list[AnswerResponse]:
         """The answers to many, in order; each is what ``POST /answer`` takes."""
@@ -196,8 +219,12 @@ class Client:
         return self._send(calls.job(job_id))
 
     def wait(self, job: JobStatus, *, timeout_s: float = 3600.0) -> JobStatus:
-        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer."""
-        deadline = time.monotonic() + timeout_s
+        """The job when it is done; raises ``JobFailed``, and ``TimeoutError`` when it takes longer.
+
+        A service that is being started again is waited for: ``longest_gone_s`` of the client's ``Patience``.
+        """
+        heard = time.monotonic()
+        deadline = heard + timeout_s
         pause_s = POLL_S
         while not job.ended:
             left_s = deadline - time.monotonic()
@@ -206,8 +233,9 @@ class Client:
             time.sleep(min(pause_s, left_s))
             try:
                 job, pause_s = self.job(job.id), POLL_S
-            except ServiceBusy as busy:  # which is no reason to give up what may take an hour
-                pause_s = again_in_s(busy)
+                heard = time.monotonic()
+            except ServiceError as error:  # which may be no reason to give up what takes an hour
+                pause_s = again_in_s(error, job, time.monotonic() - heard, self._patience)
         return done(job)
 
     def cancel(self, job_id: str) -> None:
@@ -240,11 +268,26 @@ class Client:
         return result
 
     def _try(self, call: Call[Result]) -> Result:
+        return call.result(self._answered(call))
+
+    def _stream(self, call: Call[Any]) -> httpx.Response:
+        response = self._answered(call, stream=True, headers={"Accept": MEDIA_TYPE})
+        if not response.is_success:
+            raise error_in(response)
+        return response
+
+    def _answered(
+        self, call: Call[Any], *, stream: bool = False, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        """The response, read to its end but where it is a ``stream`` and no refusal."""
         try:
             with parts(call) as sent:
-                response = self._http.request(call.method, call.path, **sent)
+                request = self._http.build_request(call.method, call.path, headers=headers, **sent)
+                response = self._http.send(request, stream=stream)
+                if not response.is_success:
+                    response.read()
+                return response
         except httpx.RequestError as error:
             raise unreachable(self._http.base_url, error) from error
         except UNSENDABLE as error:
             raise ServiceError(f"the request cannot be sent: {error}") from error
-        return call.result(response)

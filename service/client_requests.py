@@ -26,6 +26,7 @@ URL = "http://127.0.0.1:8000"
 TIMEOUT_S = 150.0
 POLL_S = 0.5
 _BUSY = frozenset({429, 503})
+_GATEWAY = frozenset({502, 504})  # what a proxy answers for a service that is being started again
 # What is raised for a file that cannot be read, for what cannot be written as JSON, a URL or a header, and by
 # a client that is closed, or whose event loop is.
 UNSENDABLE = (OSError, TypeError, ValueError, RuntimeError, httpx.InvalidURL)
@@ -80,11 +81,13 @@ class Patience:
     """How often a busy service is asked again, and for how long at most.
 
     It is asked after as long as its ``Retry-After`` says; where there is none, after about 0.5 s, 1 s, 2 s
-    and so on. A wait longer than ``longest_wait_s`` is not begun.
+    and so on. A wait longer than ``longest_wait_s`` is not begun. Who waits for a job gives it up once nobody
+    has answered for ``longest_gone_s``, in which a service can be started again.
     """
 
     tries: int = 4
     longest_wait_s: float = 30.0
+    longest_gone_s: float = 60.0
 
     def retrying(self) -> dict[str, Any]:
         """The arguments of tenacity's ``Retrying``, and of ``AsyncRetrying``.
@@ -150,11 +153,16 @@ class Call(Generic[Result]):
             # A newer service may say more than this client knows of.
             return self.returns.validate_json(response.content, extra="ignore")
         except ValidationError as error:
-            raise ServiceError(
-                f"{response.url} answered {response.text[:80]!r}, which is no answer of storyqa; "
-                "is the address that of a storyqa service?",
-                response.status_code,
-            ) from error
+            raise no_answer_of_storyqa(response, response.text) from error
+
+
+def no_answer_of_storyqa(response: httpx.Response, said: str) -> ServiceError:
+    """The error for a response that says something else than storyqa does."""
+    return ServiceError(
+        f"{response.url} answered {said[:80]!r}, which is no answer of storyqa; "
+        "is the address that of a storyqa service?",
+        response.status_code,
+    )
 
 
 def error_in(response: httpx.Response) -> ServiceError:
@@ -164,10 +172,15 @@ def error_in(response: httpx.Response) -> ServiceError:
         detail = str(problem["detail"])
     except (ValueError, TypeError, KeyError):
         problem, detail = {}, f"no reason was given ({response.text[:80]!r})"
-    said = f"{response.url} answered {response.status_code}: {detail}"
-    if response.status_code not in _BUSY:
-        return ServiceError(said, response.status_code, problem)
-    busy = ServiceBusy(said, response.status_code, problem)
+    return error_of(response, response.status_code, problem, detail)
+
+
+def error_of(response: httpx.Response, status: int, problem: Mapping[str, Any], detail: str) -> ServiceError:
+    """The error for a problem that came with the response, as which or in which."""
+    said = f"{response.url} answered {status}: {detail}"
+    if status not in _BUSY:
+        return ServiceError(said, status, problem)
+    busy = ServiceBusy(said, status, problem)
     busy.retry_after_s = retry_after(response.headers.get("retry-after"))
     return busy
 
@@ -179,11 +192,21 @@ def unreachable(url: httpx.URL, error: httpx.RequestError) -> ServiceError:
     return kind(f"{url} gave no answer ({type(error).__name__}: {error}); is storyqa serve running?")
 
 
-def again_in_s(busy: ServiceBusy) -> float:
-    """When a job is asked for again after that; raises ``busy`` where the service was not reached."""
-    if busy.status is None:  # it may be gone for good
-        raise busy
-    return busy.retry_after_s or POLL_S
+def again_in_s(error: ServiceError, job: JobStatus, silent_s: float, patience: Patience) -> float:
+    """When the job is asked for again after that, ``silent_s`` after it was last told of.
+
+    Raises ``error`` where that will not pass, or nobody has answered for too long.
+    """
+    if isinstance(error, ServiceBusy) and error.status is not None:
+        return error.retry_after_s or POLL_S
+    is_gone = error.status in _GATEWAY or isinstance(error.__cause__, httpx.TransportError)
+    if is_gone and silent_s < patience.longest_gone_s:
+        return POLL_S
+    if not is_gone:
+        raise error
+    raise type(error)(
+        f"job {job.id} was {job.status} when last heard of, {silent_s:.0f} s ago: {error}", error.status
+    ) from error
 
 
 def address(url: str) -> httpx.URL:

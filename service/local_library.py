@@ -22,6 +22,7 @@ from indexing.formats.read import read_book
 from indexing.index import BookIndex
 from indexing.sources.locate import find
 from readers import spec_of
+from readers.reading import OnWords
 from retrieval import RETRIEVERS
 from service.book_schemas import BookDetails, BookOut, CharacterOut
 from service.client_requests import Limits
@@ -105,12 +106,14 @@ class Library:
         conversation: Sequence[Mapping[str, str]] = (),
         retriever: str | None = None,
         reader: str | None = None,
+        on_words: OnWords | None = None,
     ) -> AnswerResponse:
         """The answer to a question, and where it stands.
 
         ``book`` is an id, a list of ids, ``shelf:NAME`` or ``*`` for all. ``k`` passages are read, up to
         ``before`` alone: a character offset or a share such as ``"40%"``, of each book or by id.
         ``conversation`` is what was asked and answered before, ``{"question": .., "answer": ..}`` each.
+        ``on_words`` hears a language model's words as it writes them, which are a draft.
         """
         if isinstance(candidates, str):  # whose letters would be the candidates
             raise BadRequest("candidates", f"candidates is {candidates[:20]!r}; wanted a list of them")
@@ -127,7 +130,8 @@ class Library:
         )
         self._qa.check(asked)
         with self._models:
-            return AnswerResponse.of(self._qa.answer(asked))
+            [cited] = self._qa.answer_many([asked], on_words=[on_words])
+        return AnswerResponse.of(cited)
 
     def search(
         self,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SearchResponse,
         ShelfOut,
         Version,
+        WordsOut,
     )
     from text.errors import StoryQAError
 
@@ -59,6 +60,7 @@ _WHERE = {
     "ShelfOut": "service.schemas",
     "ReaderOut": "service.schemas",
     "Version": "service.schemas",
+    "WordsOut": "service.schemas",
     "FactsOut": "service.overview_schemas",
     "FactOut": "service.overview_schemas",
     "FactValueOut": "service.overview_schemas",
@@ -113,6 +115,7 @@ __all__ = [
     "StoryQAError",
     "UnknownBook",
     "Version",
+    "WordsOut",
     "__version__",
 ]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import shelf
+from chat_server import chatting, held, refuses
 from server import new_key, running
 
 from answering.book_qa import Ask, BookQA
@@ -23,12 +24,14 @@ from indexing.store import IndexStore
 from service.app import create_app
 from service.async_client import AsyncClient
 from service.client import Client
+from service.client_events import AnswerEvent
 from service.client_requests import JobFailed, JobStatus, Patience, ServiceBusy, ServiceError, retry_after
-from service.schemas import AnswerResponse
+from service.local_library import Library
+from service.schemas import AnswerResponse, SearchResponse, WordsOut
 from service.settings import Settings
 
 BOOK, QUESTION = shelf.QUESTIONS[2]
-IMPATIENT = Patience(tries=1)
+IMPATIENT = Patience(tries=1, longest_gone_s=0)
 
 
 def settings(store: IndexStore, **more: Any) -> Settings:
@@ -195,20 +198,89 @@ def test_an_answer_that_cannot_be_unpacked_is_an_error_that_says_so() -> None:
         client.books()
 
 
+def heard(url: str, *asked: str, **options: Any) -> list[AnswerEvent]:
+    """The events of an answer, as both clients hear them."""
+
+    async def awaited() -> list[AnswerEvent]:
+        async with AsyncClient(url, patience=IMPATIENT) as client:
+            return [event async for event in client.stream_answer(*asked, **options)]
+
+    with Client(url, patience=IMPATIENT) as client:
+        events = [*client.stream_answer(*asked, **options)]
+    assert [type(one) for one in asyncio.run(awaited())] == [type(one) for one in events]
+    return events
+
+
+def test_an_answer_is_heard_as_a_language_model_writes_it(shelf_store: IndexStore) -> None:
+    gate = threading.Event()
+    with chatting(held(gate)) as endpoint:
+        reader = f"chat:{endpoint.url}@model=parrot"
+        with running(create_app(settings(shelf_store, readers=(reader,)))) as url, Client(url) as client:
+            coming = client.stream_answer(BOOK, QUESTION, k=2, reader=reader)
+            first = next(coming)
+            assert isinstance(first, SearchResponse)
+            assert len(first.hits) == 2
+            gate.set()  # not before: what is found has come before anything is read
+            *words, answer = coming
+            assert isinstance(answer, AnswerResponse)
+            assert "".join(one.text for one in words if isinstance(one, WordsOut)) == answer.answer
+            assert len(heard(url, BOOK, QUESTION, k=2, reader=reader)) == len(words) + 2
+            words_of_library: list[str] = []
+            library = Library(shelf_store.root, retriever="bm25", reader=reader)
+            told = library.ask(BOOK, QUESTION, k=2, on_words=words_of_library.append)
+            assert "".join(words_of_library) == told.answer == answer.answer
+
+
+def test_what_keeps_an_answer_from_being_heard_is_an_error(shelf_store: IndexStore, url: str) -> None:
+    with pytest.raises(ServiceError, match="unknown book 'lantem'"):
+        heard(url, "lantem", QUESTION)
+    with chatting(refuses(404)) as endpoint:
+        reader = f"chat:{endpoint.url}@model=parrot"
+        with (
+            running(create_app(settings(shelf_store, readers=(reader,)))) as chatty,
+            pytest.raises(ServiceError, match="answered 502: ") as caught,
+        ):
+            heard(chatty, BOOK, QUESTION, reader=reader)
+    assert caught.value.problem["type"] == "urn:storyqa:problem:model-endpoint"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        ("text/html", b"<html>", "is the address that of a storyqa service"),
+        ("text/event-stream", b"event: answer\ndata: {}\n\n", "is the address that of a storyqa service"),
+        ("text/event-stream", b'event: words\ndata: {"text": "the"}\n\n', "broke off its answer"),
+        ("text/event-stream", b"event: mood\ndata: good\n\n", "broke off its answer"),
+    ],
+)
+def test_a_stream_that_is_no_whole_answer_is_an_error(kind: str, body: bytes, said: str) -> None:
+    with (
+        answering([(200, {"Content-Type": kind}, body)] * 2) as (url, _),
+        pytest.raises(ServiceError, match=said),
+    ):
+        heard(url, BOOK, QUESTION)
+
+
 @contextmanager
 def answering(script: list[tuple[int, dict[str, str], bytes]]) -> Iterator[tuple[str, list[float]]]:
-    """A server that gives the answers of ``script`` in order, and the moments it was asked."""
+    """A server that gives the answers of ``script`` in order, of status 0 none, and when it was asked."""
     asked: list[float] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(time.monotonic())
             status, headers, body = script[len(asked) - 1]
+            if not status:  # as if it were ended with a question in hand
+                return
             self.send_response(status)
             for name, value in headers.items() | {("Content-Length", str(len(body)))}:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
 
         def log_message(self, *_: object) -> None:
             """Says nothing."""
@@ -260,6 +332,28 @@ def test_who_waits_for_a_job_asks_again_where_it_was_asked_for_too_often_and_not
         assert len(asked) == 6
     with Client("http://127.0.0.1:9", patience=IMPATIENT) as client, pytest.raises(ServiceBusy):
         client.wait(queued)
+
+
+def test_who_waits_for_a_job_waits_for_a_service_that_is_started_again() -> None:
+    queued = JobStatus(id="7", status="queued", progress=0, book_id=None, error=None)
+    done = queued.model_copy(update={"status": "done"}).model_dump_json().encode()
+    gone: list[tuple[int, dict[str, str], bytes]] = [(0, {}, b""), (502, {}, b"no upstream")]
+
+    async def awaited(url: str, patience: Patience) -> JobStatus:
+        async with AsyncClient(url, patience=patience) as client:
+            return await client.wait(queued)
+
+    with answering([*gone, (200, {}, done)] * 2) as (url, asked):
+        with Client(url) as client:
+            assert client.wait(queued).status == "done"
+        assert asyncio.run(awaited(url, Patience())).status == "done"
+        assert len(asked) == 6
+    with answering(gone) as (url, asked):
+        with Client(url, patience=IMPATIENT) as client, pytest.raises(ServiceError, match="job 7 was queued"):
+            client.wait(queued)
+        with pytest.raises(ServiceError, match=r"job 7 was queued when last heard of, .*no upstream"):
+            asyncio.run(awaited(url, IMPATIENT))
+        assert len(asked) == 2
 
 
 def test_an_async_client_has_the_same_patience() -> None:
