@@ -37,7 +37,7 @@ from answering.trust import Thresholds, doubt, doubted, refusal
 from indexing.errors import IndexMismatch
 from indexing.index import BookIndex, BookText
 from indexing.store_protocol import Store
-from readers import spec_of
+from readers import DEFAULT_READER, spec_of
 from readers.choosing import answers_to, check_reader, reader_for
 from readers.errors import EndpointError
 from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
@@ -132,8 +132,12 @@ class BookQA:
         return self._scope(ask).extent
 
     def reach(self, ask: Ask) -> None:
-        """Raise ``EndpointError`` where the reader of ``ask`` asks a server that cannot be reached."""
-        if spec_of(ask.reader).model == "remote":
+        """Open the reader of ``ask``, unless that is the default one, which is chosen by the question.
+
+        Raises ``EndpointError`` where it asks a server that cannot be reached, ``ModelError`` where it has no
+        model.
+        """
+        if ask.reader != DEFAULT_READER:
             self._reader(ask.reader).reach()
 
     def warm(self, retriever: str, reader: str) -> None:

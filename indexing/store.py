@@ -30,6 +30,7 @@ from indexing.write import flush
 from text.errors import StoryQAError
 
 _CURRENT = "current"
+_BOOKS, _LOCKS, _SHELVES = "books", "locks", "shelves"
 # What publishing may leave behind; whatever else lies beside it is not ours to delete.
 _OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 
@@ -39,9 +40,9 @@ class IndexStore(Store):
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
-        self._books = self.root / "books"
+        self._books = self.root / _BOOKS
         self._merged = self.root / "merged"
-        self._shelves = ShelfFolder(self.root / "shelves")
+        self._shelves = ShelfFolder(self.root / _SHELVES)
 
     def ids(self, start: str = "", most: int | None = None) -> list[str]:
         """See ``Store.ids``; other folders are passed over."""
@@ -145,7 +146,7 @@ class IndexStore(Store):
     @contextmanager
     def claim_merged(self, wait: bool = True) -> Iterator[FolderClaim]:
         """The sole right to change the merged index, as ``claim`` has it for a book."""
-        with locked(self.root / "locks", ".merged", "merges the books", wait):
+        with locked(self.root / _LOCKS, ".merged", "merges the books", wait):
             yield FolderClaim(self._merged)
 
     @contextmanager
@@ -156,7 +157,7 @@ class IndexStore(Store):
 
         The claim ends with the process, however that ends.
         """
-        with locked(self.root / "locks", check_id(id), f"indexes {id}", wait):
+        with locked(self.root / _LOCKS, check_id(id), f"indexes {id}", wait):
             yield FolderClaim(self._books / id)
 
     def _folders(self) -> list[Path]:
@@ -228,6 +229,15 @@ class FolderClaim(Claim):
         pointer.replace(self._folder / _CURRENT)
         flush(self._folder)
         flush(self._folder.parent)
+
+
+def is_filled_by_a_store(folder: Path) -> bool:
+    """Whether ``folder`` holds a store's builds, or beside those its locks or shelves, and no book's file."""
+    with suppress(OSError):  # one that cannot be looked at is not known to be
+        if folder.name in (_LOCKS, _SHELVES) and (folder.parent / _BOOKS).is_dir():
+            return all(path.suffix == ".json" or _size(path) == 0 for path in folder.iterdir())
+        return (folder / _CURRENT).exists() and any(_OURS.fullmatch(path.name) for path in folder.iterdir())
+    return False
 
 
 def _is_there(path: Path) -> bool:

@@ -19,6 +19,7 @@ from test_cli import QUICK, ROOT, STORYQA, Run, storyqa
 
 from answering.ask import Ask
 from answering.book_qa import BookQA
+from encoders.errors import ModelError
 from indexing.book import Book
 from indexing.build import BuildSettings, build_book
 from indexing.errors import SourceError, UnknownBook
@@ -98,8 +99,9 @@ def test_machines_are_told_of_files_that_are_passed_over(
     assert all(one["message"] for one in records if one["status"] == "ignored")
 
 
+@pytest.mark.parametrize("store", ["store", "."])
 def test_what_storyqa_keeps_in_a_folder_of_books_is_neither_indexed_nor_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], store: str
 ) -> None:
     for name in ("paper.djvu", "tale.azw1", "untitled"):
         (folder / name).unlink()
@@ -111,10 +113,16 @@ def test_what_storyqa_keeps_in_a_folder_of_books_is_neither_indexed_nor_named(
     (folder / "kept" / "heron.txt").write_text(PROSE + "The heron left.")
     monkeypatch.chdir(folder)
     for status in ("built", "skipped"):
-        assert run(["index", ".", "--store", "store", "--workers", "1", "--json"]) == 0
+        assert run(["index", ".", "--store", store, "--workers", "1", "--json"]) == 0
         captured = capsys.readouterr()
         told = {record["id"]: record["status"] for record in json.loads(captured.out)}
         assert (told, captured.err) == ({"gull": status, "heron": status}, "")
+        assert run(["shelves", "create", status, "gull", "--store", store]) == 0
+        capsys.readouterr()
+    for book in (folder / "gull.txt", folder / "kept" / "heron.txt"):
+        book.unlink()
+    assert run(["index", ".", "--store", store]) == 2
+    assert f"{folder} holds no books; wanted files" in capsys.readouterr().err
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -195,6 +203,13 @@ def test_a_chat_endpoint_that_is_down_is_told_before_the_book_is_searched(
     assert "cannot be reached (Connection refused)" in said
     with pytest.raises(EndpointError):
         BookQA(shelf_store).reach(Ask(BOOK, QUESTION, reader=reader))
+
+
+def test_a_folder_without_the_reader_s_model_is_told_before_the_book_is_searched(
+    shelf_store: IndexStore, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=r"bidaf.safetensors does not exist"):
+        BookQA(shelf_store).reach(Ask(BOOK, QUESTION, reader=f"bidaf:{tmp_path}"))
 
 
 def test_readers_that_answer_in_this_process_or_somewhere_can_be_reached(shelf_store: IndexStore) -> None:

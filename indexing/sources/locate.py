@@ -17,6 +17,7 @@ from indexing.errors import SourceError
 from indexing.formats.media_type import FOLDER_SUFFIXES, WANTED, media_of
 from indexing.ids import slug
 from indexing.sources.fetch import LARGEST_FILE, Fetched, Missing, Web, save
+from indexing.store import is_filled_by_a_store
 from text.output_files import is_same_file
 
 DEFAULT_MIRROR = "https://www.gutenberg.org"
@@ -69,9 +70,9 @@ def find(
     """The books at ``place``, in order of their paths; nothing is read or fetched yet.
 
     In a folder these are the files with a known suffix, at any depth, without those with a leading dot
-    and those in the folders ``left_out`` that lie in it; their suggested ids differ. Without ``settings``
-    addresses are cached in the platform's cache folder. ``delay_s`` is the pause between two requests.
-    Raises ``SourceError`` where there is nothing.
+    and those in the folders ``left_out`` that lie in it, or that a store fills; their suggested ids differ.
+    Without ``settings`` addresses are cached in the platform's cache folder. ``delay_s`` is the pause between
+    two requests. Raises ``SourceError`` where there is nothing.
     """
     if not place.strip():  # as a variable that has not been set; the Path of it is the folder one is in
         raise SourceError(f"{place!r} is no book; wanted a file, a folder, an address or gutenberg:ID")
@@ -156,7 +157,7 @@ def _find_files(path: Path, left_out: Collection[Path]) -> Iterator[Source]:
 def ignored_files(place: str, left_out: Collection[Path] = ()) -> Iterator[Ignored]:
     """The files at ``place`` that ``find`` passes over, in order of their paths; none outside folders.
 
-    What the folders ``left_out`` hold is none of them.
+    What the folders ``left_out`` hold, and those that a store fills, is none of them.
     """
     path = _whole(place)
     if path.is_dir():
@@ -170,7 +171,9 @@ def _walk(folder: Path, left_out: Collection[Path]) -> Iterator[Path]:
         folders[:] = [
             name
             for name in folders
-            if not name.startswith(".") and not any(is_same_file(Path(at) / name, one) for one in left_out)
+            if not name.startswith(".")
+            and not any(is_same_file(Path(at) / name, one) for one in left_out)
+            and not is_filled_by_a_store(Path(at) / name)
         ]
         for name in files:
             if not name.startswith("."):
