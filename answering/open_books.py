@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TEXTS_SHARE = 16  # texts take at most this part of what books may
 _REFUSED_S = 60.0  # for so long a merged index that is damaged in its bucket is not fetched again
 
 
@@ -46,7 +47,8 @@ class OpenBooks:
 
     They are kept up to ``most_bytes`` of index files, one book at least. Books that are ``held`` are
     read into memory and checked when they are opened, so that damage to their files can never reach an
-    answer; others are mapped. Safe to call from several threads.
+    answer; others are mapped. So are texts quoted without the rest of their books, which are kept, too, all
+    up to a sixteenth as many bytes. Safe to call from several threads.
     """
 
     def __init__(self, store: Store, most_bytes: int, held: bool = False) -> None:
@@ -54,6 +56,7 @@ class OpenBooks:
         self._most_bytes = most_bytes
         self._held = held
         self._open: OrderedDict[str, OpenBook] = OrderedDict()
+        self._texts: OrderedDict[str, tuple[str, BookText]] = OrderedDict()  # each with its build
         self._merged_folder: Path | None = None
         self._merged: MergedIndex | None = None
         self._merged_refused_until = float("-inf")
@@ -68,12 +71,7 @@ class OpenBooks:
 
     def get(self, book_id: str) -> OpenBook:
         """The book in its current build; raises ``UnknownBook`` and ``IndexMismatch``."""
-        try:
-            build = self._store.current(book_id)
-        except UnknownBook:
-            with self._lock:  # a book that was removed takes no more room
-                self._open.pop(book_id, None)
-            raise
+        build = self._current(book_id)
         book = self._kept(book_id, build)
         if book is None:
             with self._lock:
@@ -83,9 +81,26 @@ class OpenBooks:
         return book
 
     def text(self, book_id: str) -> BookText:
-        """The book's text, in its current build; one that is not open is not kept open. Raises as ``get``."""
-        kept = self._kept(book_id, self._store.current(book_id))
-        return self._store.text(book_id) if kept is None else kept.index
+        """The book's text, in its current build; raises as ``get``. One that is not open is not opened."""
+        build = self._current(book_id)
+        book = self._kept(book_id, build)
+        if book is not None:
+            return book.index
+        if not self._held:
+            return self._store.text(book_id)
+        with self._lock:
+            kept, text = self._texts.get(book_id, (None, None))
+            if text is not None and kept == build:
+                self._texts.move_to_end(book_id)
+                return text
+        text = self._store.text(book_id, held=True)
+        with self._lock:
+            self._texts[book_id] = build, text
+            self._texts.move_to_end(book_id)
+            size = sum(one.bytes for _, one in self._texts.values())
+            while size > self._most_bytes // _TEXTS_SHARE:
+                size -= self._texts.popitem(last=False)[1][1].bytes
+        return text
 
     def merged(self) -> MergedIndex | None:
         """The merged index of the store; None where there is none, or it is damaged, which the log has."""
@@ -101,6 +116,15 @@ class OpenBooks:
             if folder != self._merged_folder:
                 self._merged_folder, self._merged = folder, None if folder is None else _opened(folder)
             return self._merged
+
+    def _current(self, book_id: str) -> str:
+        try:
+            return self._store.current(book_id)
+        except UnknownBook:
+            with self._lock:  # a book that was removed takes no more room
+                self._open.pop(book_id, None)
+                self._texts.pop(book_id, None)
+            raise
 
     def _kept(self, book_id: str, build: str) -> OpenBook | None:
         with self._lock:

@@ -103,6 +103,11 @@ class BookText:
         """Length of the text in code points."""
         return self.manifest.counts.characters
 
+    @property
+    def bytes(self) -> int:
+        """What of the files of the build is checked and open comes to."""
+        return sum(content.nbytes for content in self._files.values())
+
     def text(self, start: int, end: int) -> str:
         """``book.text[start:end]`` for offsets that are not negative, without reading the rest."""
         try:

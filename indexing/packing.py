@@ -66,11 +66,11 @@ def build_files(
             for name, one in wanted.items()
         }
     places, size = pack_places(files)
-    pack = _content(path, size, held, mismatch)
-    return {
-        name: _checked(name, pack[places[name] : places[name] + one.bytes], one, mismatch)
-        for name, one in wanted.items()
-    }
+    pack = _content(path, size, held and names is None, mismatch)
+    contents = {name: pack[places[name] : places[name] + one.bytes] for name, one in wanted.items()}
+    if held and names is not None:  # of a pack of megabytes those alone are read
+        contents = {name: content.copy() for name, content in contents.items()}
+    return {name: _checked(name, content, wanted[name], mismatch) for name, content in contents.items()}
 
 
 def copy_build(directory: Path, manifest: Manifest, into: Path) -> Manifest:

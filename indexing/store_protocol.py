@@ -169,12 +169,12 @@ class Store(Protocol):
         """
         return self._read(id, lambda directory: BookIndex(directory, id, held))
 
-    def text(self, id: str) -> BookText:
+    def text(self, id: str, held: bool = False) -> BookText:
         """The book's text and what its current index says about itself; raises as ``open`` does.
 
         That costs a fraction of ``open``, for no other file is read.
         """
-        return self._read(id, lambda directory: BookText(directory, id))
+        return self._read(id, lambda directory: BookText(directory, id, held))
 
     def manifest(self, id: str) -> Manifest:
         """What the book's current index says about itself; raises as ``open`` does."""

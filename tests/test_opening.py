@@ -15,6 +15,7 @@ from answering.book_qa import Ask, BookQA, CitedAnswer
 from answering.open_books import OpenBooks
 from indexing.build import BuildSettings, build_book
 from indexing.errors import IndexMismatch, UnknownBook
+from indexing.packing import PACK, write_pack
 from indexing.store import IndexStore
 from service.settings import Settings
 
@@ -62,6 +63,30 @@ def test_the_text_of_a_book_opens_no_index_and_is_that_of_one_that_is_open(shelf
     assert books.text("clock") is opened
     with pytest.raises(UnknownBook):
         books.text("clockk")
+
+
+@pytest.mark.parametrize("name", ["text.npy", PACK])
+def test_a_text_that_is_held_is_read_and_checked_once_a_build(
+    name: str, shelf_store: IndexStore, tmp_path: Path
+) -> None:
+    store = copied(shelf_store, tmp_path)
+    if name == PACK:
+        write_pack(build_of(store, "clock"), store.manifest("clock").files, build_of(store, "clock") / PACK)
+    books, few = OpenBooks(store, 2**30, held=True), OpenBooks(store, 1, held=True)
+    text = books.text("clock")
+    assert few.text("clock") is not few.text("clock")
+    cut(build_of(store, "clock") / name)
+    assert books.text("clock") is text
+    assert text.text(0, text.characters) == shelf_store.open("clock").book.text
+    for others in (few, OpenBooks(store, 2**30)):
+        with pytest.raises(IndexMismatch):
+            others.text("clock")
+    shutil.copytree(build_of(shelf_store, "clock"), store.root / "books" / "clock" / "again")
+    (store.root / "books" / "clock" / "current").write_text("again")
+    assert books.text("clock") is not text
+    store.remove("clock")
+    with pytest.raises(UnknownBook):
+        books.text("clock")
 
 
 def test_the_books_used_last_stay_open_up_to_so_many_bytes(shelf_store: IndexStore) -> None:
