@@ -124,6 +124,25 @@ def test_a_link_opens_the_book_at_the_place_and_shows_nothing_beyond_what_has_be
         expect(other.locator("#pages mark")).to_have_count(0)
 
 
+def test_the_address_says_which_of_the_answers_is_in_view(page: Any) -> None:
+    browsing.ask(page, "lantern", "What did Captain Thorne bring to thank her?")
+    second = page.locator(".others button").nth(1)
+    second.click()
+    expect(page).to_have_url(re.compile("&nth=2$"))
+    expect(page.locator("#answer .said")).to_have_text(second.locator(".text").inner_text())
+    shown = browsing.marked(page, "blockquote")
+    page.locator("#question").fill("Who kept the lamp?")
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(re.compile("nth="))
+    browsing.answered(page)
+    expect(page.locator(".others button").first).to_have_attribute("aria-pressed", "true")
+    page.go_back()
+    expect(second).to_have_attribute("aria-pressed", "true")
+    assert browsing.marked(page, "blockquote") == shown
+    page.reload()
+    expect(second).to_have_attribute("aria-pressed", "true")
+
+
 def test_an_address_whose_place_is_no_place_opens_the_book_alone(page: Any) -> None:
     page.goto("/#book=lantern&at=12-x")
     expect(page.locator("#book-title")).to_have_text("The Lamp at Quill Point")

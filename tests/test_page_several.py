@@ -124,6 +124,25 @@ def test_answers_and_passages_name_their_book_and_open_it_at_the_place(page: Any
         page.keyboard.press("Escape")
 
 
+def test_the_address_says_in_which_of_several_books_a_place_is_open(
+    page: Any, chromium: Any, url: str
+) -> None:
+    browsing.ask(page, "*", QUESTION)
+    start, end, _ = browsing.marked(page, "blockquote")
+    page.locator(".open").click()
+    expect(page).to_have_url(re.compile(rf"&at=well%3A{start}-{end}$"))
+    with browsing.visiting(chromium, url) as other:
+        other.goto(page.url)
+        expect(other.locator("#reader-title")).to_have_text("The Well")
+        assert browsing.marked(other, "#pages")[:2] == (start, end)
+        other.keyboard.press("Escape")
+        expect(other).not_to_have_url(re.compile("at="))
+        other.goto("/#book=clock,lantern&at=well:0-9")
+        expect(other.locator("#book-title")).to_have_text("The Clock of Vell and The Lamp at Quill Point")
+        expect(other).not_to_have_url(re.compile("at="))
+        expect(other.locator("#reader")).to_be_hidden()
+
+
 def test_a_link_copied_from_an_answer_of_several_books_opens_the_one(chromium: Any, url: str) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with browsing.visiting(chromium, url, permissions=permissions) as page:

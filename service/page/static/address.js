@@ -1,4 +1,4 @@
-// The page's address: #book=…&q=…&as=…&read=…&at=…, a fragment, which no server gets to see.
+// The page's address: #book=…&q=…&as=…&read=…&at=…&nth=…, a fragment, which no server gets to see.
 
 import * as memory from "./memory.js";
 
@@ -15,8 +15,8 @@ export const isFollowed = () => location.hash === followed;
 
 /**
  * The `book` (null where none is named), the question `q`, which was understood `as` another one where it followed
- * others (or null), how much may be `read`, in percent, and the place `at` that the book is open at (`{start, end}`,
- * or null).
+ * others (or null), how much may be `read`, in percent, the place `at` that the book is open at (`{start, end}`, with
+ * its `book_id` where several are asked, or null), and which of the answers, counted from 1, is in view (`nth`).
  */
 export function wanted() {
   const fragment = new URLSearchParams(location.hash.slice(1));
@@ -26,6 +26,7 @@ export function wanted() {
     as: fragment.get("as"),
     read: shareIn(fragment.get("read")),
     at: placeIn(fragment.get("at")),
+    nth: Number(/^[1-9]$/.exec(fragment.get("nth"))?.[0] ?? 1),
   };
 }
 
@@ -36,11 +37,14 @@ function shareIn(said) {
   return share <= 100 ? Math.floor(10 * share) / 10 : 0;
 }
 
-/** A place as addresses have it, such as 120-131; 120 alone is where one was reading. */
+/** A place as addresses have it, such as 120-131, or emma:120-131; 120 alone is where one was reading. */
 function placeIn(said) {
-  const [, start, end = start] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(said ?? "") ?? [];
-  return start === undefined ? null : { start: Number(start), end: Number(end) };
+  const [, book_id, start, end = start] = /^(?:(.+):)?(\d{1,9})(?:-(\d{1,9}))?$/.exec(said ?? "") ?? [];
+  return start === undefined ? null : { book_id, start: Number(start), end: Number(end) };
 }
+
+const inWords = ({ book_id, start, end }) =>
+  `${book_id === undefined ? "" : `${book_id}:`}${start === end ? start : `${start}-${end}`}`;
 
 /** How much of a book may be read: what was said last of it. An address may say less, but not more. */
 export function shareOf({ book, read }) {
@@ -50,13 +54,14 @@ export function shareOf({ book, read }) {
 }
 
 /** The fragment of a place on the page; none where no book is open. */
-export function hashOf({ book, q = "", as = null, read = 100, at = null }) {
+export function hashOf({ book, q = "", as = null, read = 100, at = null, nth = 1 }) {
   if (book === null) return "";
   const fragment = new URLSearchParams({ book });
   if (q !== "") fragment.set("q", q);
   if (as !== null) fragment.set("as", as);
   if (read !== 100) fragment.set("read", read);
-  if (at !== null) fragment.set("at", at.start === at.end ? at.start : `${at.start}-${at.end}`);
+  if (at !== null) fragment.set("at", inWords(at));
+  if (nth !== 1) fragment.set("nth", nth);
   return `#${fragment}`;
 }
 

@@ -66,11 +66,12 @@ const placeOf = (passage, scope) =>
 /**
  * Shows one answer in `into`.
  *
- * `limits` say how much of each book of `scope` may be shown, in percent by id. `onShow(evidence, others)` hears
- * which candidate's place is in view and which others support it, `onOpen(place, marks)` that a place is wanted in
- * the whole book.
+ * `limits` say how much of each book of `scope` may be shown, in percent by id. Of the candidates the `nth` is in view
+ * at first, counted from 1, and `onNth(nth)` hears which one is chosen. `onShow(evidence, others)` hears which
+ * candidate's place is in view and which others support it, `onOpen(place, marks)` that a place is wanted in the
+ * whole book.
  */
-export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }) {
+export async function showAnswer(into, { scope, answer, limits, nth, onNth, onShow, onOpen }) {
   if (answer.candidates.length === 0) {
     const nothing = answer.note
       ? `${answer.note[0].toUpperCase()}${answer.note.slice(1)}.`
@@ -97,10 +98,10 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
   const also = element("p", { className: "also quiet" });
   const chain = element("div", { className: "chain" });
   const others = element("ul", { className: "others" });
-  const buttons = candidates.map((candidate) =>
+  const buttons = candidates.map((candidate, i) =>
     element(
       "button",
-      { type: "button", onclick: () => choose(candidate) },
+      { type: "button", onclick: () => [onNth(i + 1), choose(candidate)] },
       element("span", { className: "text", dir: "auto" }, candidate.text),
       element("span", { className: "quiet" }, confidenceInWords(candidate.confidence)),
       element("span", { className: "quiet place" }, candidate.evidence ? place(candidate.evidence, scope) : ""),
@@ -178,7 +179,7 @@ export async function showAnswer(into, { scope, answer, limits, onShow, onOpen }
     passagesRead(answer.passages, scope, onOpen),
   );
   into.classList.toggle("unsure", answer.verdict !== "answer");
-  await choose(candidates[0]);
+  await choose(candidates[nth - 1] ?? candidates[0]);
 }
 
 const place = (evidence, scope) =>

@@ -11,11 +11,12 @@ const CANDIDATES = 5;
  * `conversation`; of each book as much may be used as `limits` say, in percent by id.
  *
  * What is found and answered is shown in `into`, how far it is in `status`; `onPlaces(passages, evidence, others)`
- * hears which places are read and shown, `onOpen(place, marks)` which one is wanted in the whole book. Resolves to
+ * hears which places are read and shown, and `nth`, `onNth` and `onOpen` are as `showAnswer` has them. Resolves to
  * the answer, or to null where the books are others by now than in `scope` and nothing of it was shown. Rejects
  * once `signal` says so.
  */
-export async function ask({ scope, question, reader, conversation, limits, signal, into, status, onPlaces, onOpen }) {
+export async function ask({ scope, question, reader, conversation, limits, signal, into, status, ...shown }) {
+  const { onPlaces, ...how } = shown;
   const request = { ...scope.asked(limits), question, n_best: CANDIDATES };
   if (reader !== null) request.reader = reader;
   if (conversation.length > 0) request.conversation = conversation;
@@ -38,7 +39,7 @@ export async function ask({ scope, question, reader, conversation, limits, signa
   signal.throwIfAborted();
   if (!scope.isOf(answer.passages, answer.versions)) return null;
   const onShow = (evidence, others) => onPlaces(answer.passages, evidence, others);
-  await showAnswer(into, { scope, answer, limits, onShow, onOpen });
+  await showAnswer(into, { scope, answer, limits, onShow, ...how });
   signal.throwIfAborted();
   status.textContent = inWords(answer);
   return answer;

@@ -58,7 +58,10 @@ const reader = new Reader(at("reader"), {
     readUpTo(book.id, upTo);
     move({ book: scope.id, q: wanted().q, read: scope.isOne ? upTo : 100 });
   },
-  onPlace: (place) => scope?.isOne && wanted().book === scope.id && correct({ ...wanted(), at: place }),
+  onPlace: (place) =>
+    scope !== null &&
+    wanted().book === scope.id &&
+    correct({ ...wanted(), at: scope.placeOf(place, reader.book) }),
 });
 offerSelected(reader, (words) => {
   question.value = words;
@@ -78,7 +81,7 @@ const history = new History(
 
 const conversation = new Conversation();
 const models = new LanguageModels(at("answering"), () => {
-  if (scope !== null && wanted().q !== "") attempt(follow);
+  if (scope !== null && wanted().q !== "") move({ ...wanted(), nth: 1 });
 });
 
 const errors = new Errors(at("error"), async (error) => {
@@ -100,7 +103,7 @@ const attempt = (action) => errors.attempt(action);
 
 function go(to) {
   const hash = hashOf(to);
-  if (hashOf({ ...wanted(), as: null, at: null }) === hash) move(to);
+  if (hashOf({ ...wanted(), as: null, at: null, nth: 1 }) === hash) move(to);
   else location.hash = hash; // and "hashchange" follows
 }
 
@@ -130,7 +133,7 @@ async function follow() {
     showScope(found);
   }
   const upTo = scope.isOne ? shareOf(to) : 100;
-  if (!scope.isOne) to.at = null;
+  if (to.at !== null && !scope.has(to.at)) to.at = null;
   correct({ ...to, read: upTo });
   read.value = upTo;
   showRead();
@@ -224,7 +227,8 @@ async function askScope(q) {
   try {
     const said = conversation.before(q, upTo);
     const how = { reader: models.chosen, conversation: said, limits: upTo, onPlaces, onOpen: openInBook };
-    const answer = await ask({ scope: of, question: q, ...how, signal, into, status });
+    const inView = { nth: wanted().nth, onNth: (nth) => !signal.aborted && correct({ ...wanted(), nth }) };
+    const answer = await ask({ scope: of, question: q, ...how, ...inView, signal, into, status });
     if (answer === null) return await renew();
     at("versions").textContent = `Answered in ${(answer.timings_ms.total / 1000).toFixed(2)} s by ${
       answer.versions.reader

@@ -59,6 +59,16 @@ export class Scope {
     return this.isOne ? this.books[0] : this.byId.get(place.book_id);
   }
 
+  /** `place` (`{start, end}`) of `book`, or null, as the address has it. */
+  placeOf(place, book) {
+    return this.isOne || place === null ? place : { ...place, book_id: book.id };
+  }
+
+  /** Whether a place that the address has is in one of these books. */
+  has({ book_id }) {
+    return this.isOne ? book_id === undefined : this.byId.has(book_id);
+  }
+
   /** Whether what came is of these books as they were found: else one was replaced, or another was added. */
   isOf(places, versions) {
     return this.isOne
