@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -368,6 +369,36 @@ def test_an_empty_store_that_an_option_names_is_named_where_books_are_to_be_adde
     place = str(tmp_path / "my books")
     assert storyqa("books").startswith("┏")
     assert f"add one: storyqa index PATH --store '{place}'" in storyqa("books", "--store", place)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["keys", "list"], 0, "make one: storyqa keys create NAME{}\n"),
+        (["shelves", "list"], 0, "make one: storyqa shelves create NAME ID..{}\n"),
+        (["shelves", "create", "sea"], 0, "ask them: storyqa ask shelf:sea QUESTION{}\n"),
+        (["serve", "--host", "0.0.0.0", "--port", "0"], 2, "storyqa keys create NAME{}, or serve"),
+    ],
+)
+def test_a_command_that_is_told_is_about_the_store_that_was_named(
+    storyqa: Run, tmp_path: Path, arguments: list[str], code: int, said: str
+) -> None:
+    place = str(tmp_path / "my books")
+    assert said.format(f" --store '{place}'") in storyqa(*arguments, "--store", place, code=code)
+
+
+def test_a_book_that_is_damaged_hides_no_other_of_its_shelf(
+    shelf_store: IndexStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(shelf_store.root, tmp_path, dirs_exist_ok=True)
+    store = IndexStore(tmp_path)
+    store.shelves().put("sea", ["clock", "lantern"])
+    (tmp_path / "books" / "clock" / store.current("clock") / "manifest.json").write_text("{")
+    assert run(["shelves", "show", "sea", "--store", str(tmp_path)]) == 1
+    shown = capsys.readouterr()
+    assert "storyqa index SOURCE --id clock --force" in shown.err
+    assert "clock  damaged: " in shown.out
+    assert "lantern  The Lamp at Quill Point\n" in shown.out
 
 
 def test_an_unexpected_error_is_one_line_that_tells_how_to_see_the_rest(

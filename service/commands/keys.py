@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.commands.options import AsJson, Store
+from service.commands.options import AsJson, Store, same_store
 from terminal.output import console, print_json
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
         print_json([_record(key) for key in keys])
         return
     if not keys:
-        console().print("No keys yet; make one: storyqa keys create NAME")
+        said = f"No keys yet; make one: storyqa keys create NAME{same_store(store)}"
+        console().print(said, markup=False, soft_wrap=True)
         return
     table = Table()
     for column in ("id", "name", "scope", "a minute", "made at", ""):

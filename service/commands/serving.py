@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.commands.options import AsJson, Store
+from service.commands.options import AsJson, Store, same_store
 from terminal.output import console, print_json
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def serve(
         from service.load.workers import run
 
         address, bound = listening.getsockname()[:2]
-        ring = _check_keys(address, settings)
+        ring = _check_keys(address, settings, same_store(store))
         _check_shared(settings)
         url = f"http://[{address}]:{bound}" if ":" in address else f"http://{address}:{bound}"
         if as_json:
@@ -76,8 +76,11 @@ def _tell_local_models(settings: Settings, ring: Keyring) -> None:
         console().print(f"{server.name} at {server.url} has {models}: {remedy}", soft_wrap=True, markup=False)
 
 
-def _check_keys(address: str, settings: Settings) -> Keyring:
-    """The keys; raises ``StoryQAError`` where other machines can call it and none keeps them out."""
+def _check_keys(address: str, settings: Settings, where: str) -> Keyring:
+    """The keys; raises ``StoryQAError`` where other machines can call it and none keeps them out.
+
+    ``where`` ends the command that makes one, for these are of one store.
+    """
     from service.access.authorization import is_loopback
     from service.access.middleware import keyring_of
     from text.errors import StoryQAError
@@ -86,7 +89,7 @@ def _check_keys(address: str, settings: Settings) -> Keyring:
     if not (is_loopback(address) or settings.insecure or ring.is_required):
         raise StoryQAError(
             f"{address} can be reached from other machines, and there are no keys; make one with "
-            "storyqa keys create NAME, or serve everyone with --insecure"
+            f"storyqa keys create NAME{where}, or serve everyone with --insecure"
         )
     return ring
 

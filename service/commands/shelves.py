@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.commands.options import AsJson, Store
+from service.commands.options import AsJson, Store, same_store
 from terminal.output import console, counted, print_json
 from terminal.progress import ProgressBars
 
@@ -39,7 +39,7 @@ def create(
 ) -> None:
     """Make a shelf, or have one hold these books alone."""
     shelves, index_store = _opened(store)
-    _tell(shelves.put(name, _known(index_store, books or []), title), as_json)
+    _tell(shelves.put(name, _known(index_store, books or []), title), store, as_json)
 
 
 @app.command("list")
@@ -60,7 +60,8 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
             table.add_row(shelf.name, Text(shelf.title), f"{len(shelf.books):,}")
         console().print(table)
     elif not damaged:
-        console().print("No shelves yet; make one: storyqa shelves create NAME ID..")
+        said = f"No shelves yet; make one: storyqa shelves create NAME ID..{same_store(store)}"
+        console().print(said, markup=False, soft_wrap=True)
     for error in damaged:
         print(f"storyqa: {error}", file=sys.stderr, flush=True)
     if damaged:
@@ -70,23 +71,32 @@ def list_(store: Store = None, as_json: AsJson = False) -> None:
 @app.command()
 def show(name: Name, store: Store = None, as_json: AsJson = False) -> None:
     """Show a shelf and its books; those that the store does not have are said to be missing."""
+    from indexing.errors import IndexMismatch
+
     shelves, index_store = _opened(store)
     shelf = shelves.get(name)
     if as_json:
         print_json(_record(shelf))
         return
     there = index_store.builds(shelf.books)
+    damaged = False
     console().print(f"{shelf.title}: {counted(len(shelf.books), 'book')}", markup=False, soft_wrap=True)
     for id in shelf.books:
-        title = index_store.manifest(id).title if id in there else "missing: it is in no search"
+        try:
+            title = index_store.manifest(id).title if id in there else "missing: it is in no search"
+        except IndexMismatch as error:  # the others are to be seen all the same
+            print(f"storyqa: {error}", file=sys.stderr, flush=True)
+            title, damaged = "damaged: it cannot be searched", True
         console().print(f"  {id}  {title}", markup=False, soft_wrap=True)
+    if damaged:
+        raise typer.Exit(1)
 
 
 @app.command()
 def add(name: Name, books: Books, store: Store = None, as_json: AsJson = False) -> None:
     """Put books on a shelf, behind those that it has."""
     shelves, index_store = _opened(store)
-    _tell(shelves.add(name, _known(index_store, books)), as_json)
+    _tell(shelves.add(name, _known(index_store, books)), store, as_json)
 
 
 @app.command()
@@ -98,7 +108,7 @@ def remove(
 ) -> None:
     """Take books off a shelf; they stay in the store."""
     shelves, _ = _opened(store)
-    _tell(shelves.take(name, books), as_json)
+    _tell(shelves.take(name, books), store, as_json)
 
 
 @app.command()
@@ -156,9 +166,10 @@ def _record(shelf: Shelf) -> dict[str, Any]:
     return ShelfOut.model_validate(shelf).model_dump()
 
 
-def _tell(shelf: Shelf, as_json: bool) -> None:
+def _tell(shelf: Shelf, store: str | None, as_json: bool) -> None:
     if as_json:
         print_json(_record(shelf))
     else:
-        held = f"{counted(len(shelf.books), 'book')}; ask them: storyqa ask shelf:{shelf.name} QUESTION"
+        ask = f"storyqa ask shelf:{shelf.name} QUESTION{same_store(store)}"
+        held = f"{counted(len(shelf.books), 'book')}; ask them: {ask}"
         console().print(f"{shelf.name}: {held}", markup=False, soft_wrap=True)
