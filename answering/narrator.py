@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from text.memo import memoized
 from text.named_entities import Entity
 from text.speech import SPEECH
 
@@ -29,6 +30,7 @@ _I = re.compile(r"\b(?:I|me|my)\b")
 _BEFORE = re.compile(r"[,“\"‘]\s*(?:(?:my|dear|old|poor|good|Mr\.|Mrs\.|Miss|Dr\.|Captain)\s+)*\Z")
 _BEHIND = re.compile(r"\s*[,.!?;”\"’—-]")
 _REACH = 30  # characters
+_IN_MEMORY = 32  # texts: questions about relatives ask for it, each anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Narrator:
     person: Entity | None = None
 
 
+@memoized(_IN_MEMORY)
 def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
     """Who tells ``text``, in which these ``persons`` are named; None where that cannot be told.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import astuple
-from functools import lru_cache
 from pathlib import Path
 
 from indexing.kept_rows import FORM, kept
+from text.memo import memoized
 from text.named_entities import Entity, entities
 from text.proper_names import proper_names
 
-_IN_MEMORY = 8  # texts: who asks once of a book asks again
+_IN_MEMORY = 32  # texts: who asks once of a book asks again, and others of other books meanwhile
 VERSION = 5  # of what is kept: other names are looked for again
 
 
@@ -33,7 +33,7 @@ def named(text: str, cache: Path | None = None) -> list[Entity]:
     ]
 
 
-@lru_cache(maxsize=_IN_MEMORY)
+@memoized(_IN_MEMORY)
 def _found(text: str) -> tuple[Entity, ...]:
     return tuple(entities(text, proper_names(text)))
 

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, compress
 
 from text.honorifics import is_title
 from text.name_signs import (
@@ -32,7 +33,7 @@ from text.name_signs import (
 PERSONAL = ("title", "verb", "said", "called", "speaks")
 """Signs of a person: a title, a verb of people behind, one of speech before, an address, a speaker's line."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD = re.compile(r"([^\W\d_]+(?:['’-][^\W\d_]+)*)")
 _PARTICLES = frozenset(("de", "von", "van", "du", "la", "le", "della", "di", "del", "der", "den", "des"))
 _SPACES = frozenset({" ", "\n"})
 _BEHIND_TITLE = _SPACES | {". ", ".\n"}
@@ -79,24 +80,28 @@ class _Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        matches = [*_WORD.finditer(text)]
-        self.starts = [match.start() for match in matches]
-        self.ends = [match.end() for match in matches]
-        self.raw = [match[0] for match in matches]
-        self.words = [POSSESSIVE.sub("", word) for word in self.raw]
-        self.capital = [word[0].isupper() and (len(word) == 1 or not word.isupper()) for word in self.raw]
-        self.names = self._names()
-
-    def _names(self) -> Counter[str]:
-        """How often each word that is a name's has a capital inside sentences."""
+        self._pieces = _WORD.split(text)  # what stands between words and the words, in turn
+        self._ends = [*accumulate(map(len, self._pieces))]
+        self.raw = self._pieces[1::2]
+        # Of a long text the distinct words are few, and so are those with a capital.
+        times = Counter(self.raw)
+        plain = {word: POSSESSIVE.sub("", word) for word in times}
+        capital = {word: word[0].isupper() and (len(word) == 1 or not word.isupper()) for word in times}
+        self.words = [*map(plain.__getitem__, self.raw)]
+        self.capital = [*map(capital.__getitem__, self.raw)]
+        self.capitals = [*compress(range(len(self.raw)), self.capital)]
         lower: Counter[str] = Counter()
+        for word, count in times.items():
+            if word[0].islower():
+                lower[plain[word]] += count
+        self.names = self._names(lower)
+
+    def _names(self, lower: Counter[str]) -> Counter[str]:
+        """How often each word that is a name's has a capital inside sentences; ``lower``, how often none."""
         inside: Counter[str] = Counter()
         people: Counter[str] = Counter()  # of dates, that they name somebody
-        for i, word in enumerate(self.words):
-            if not self.capital[i]:
-                if word[0].islower():
-                    lower[word] += 1
-                continue
+        for i in self.capitals:
+            word = self.words[i]
             if self._is_inside(i):
                 inside[word] += 1
             if word.lower() in DATES and self._is_somebodys(i):
@@ -129,24 +134,30 @@ class _Words:
         says = i + 1 < len(self.words) and self.gap(i + 1) in _SPACES and self.words[i + 1] in SPEECH
         return titled or said or says
 
+    def start(self, i: int) -> int:
+        """Where a word begins."""
+        return self._ends[2 * i]
+
+    def end(self, i: int) -> int:
+        """Where a word ends, with its 's."""
+        return self._ends[2 * i + 1]
+
     def gap(self, i: int) -> str:
         """What stands between a word and the one before it."""
-        return self.text[self.ends[i - 1] : self.starts[i]]
+        return self._pieces[2 * i]
 
     def runs(self) -> Iterator[Mention]:
         """The names: words of names one behind another, with the titles before and the initials between."""
-        i = 0
-        while i < len(self.words):
-            if not self.capital[i] or not (is_title(self.words[i]) or self.words[i] in self.names):
-                i += 1
+        last = -1
+        for i in self.capitals:
+            if i <= last or not (self.words[i] in self.names or is_title(self.words[i])):
                 continue
             members = self._run(i)
             last = members[-1]
             words = tuple(self.words[j] for j in members)
             if not all(is_title(word) for word in words):
-                end = self.starts[last] + len(words[-1])
-                yield Mention(self.starts[i], end, words, tuple(self._signs(i, last, words)))
-            i = last + 1
+                end = self.start(last) + len(words[-1])
+                yield Mention(self.start(i), end, words, tuple(self._signs(i, last, words)))
 
     def _run(self, first: int) -> list[int]:
         members = [first]
@@ -186,8 +197,9 @@ class _Words:
             yield "verb"
         if before in SPEECH:
             yield "said"
-        addressed = self.text[max(0, self.starts[first] - 2) : self.starts[first]] == ", "
-        if addressed and self.text[self.ends[last] : self.ends[last] + 1] in {",", ".", "!", "?"}:
+        start, end = self.start(first), self.end(last)
+        addressed = self.text[max(0, start - 2) : start] == ", "
+        if addressed and self.text[end : end + 1] in {",", ".", "!", "?"}:
             yield "called"
         if before in WITHIN:
             yield "in"
@@ -198,10 +210,11 @@ class _Words:
         if before in ("the", "a", "an"):
             yield "the"
         for i in range(last + 1, min(last + 1 + _NEXT, len(self.words))):
-            if self.words[i].lower() in HE:
+            word = self.words[i].lower()
+            if word in HE:
                 yield "he"
                 break
-            if self.words[i].lower() in SHE:
+            if word in SHE:
                 yield "she"
                 break
 

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 from text.honorifics import is_title
+from text.memo import memoized
 from text.name_signs import COMMON, NONE, POSSESSIVE
 from text.polar_questions import AUXILIARIES
 from text.question_kinds import opens_question
@@ -21,10 +22,12 @@ NEAR = 0.8  # of the letters of a name that is misspelt: Heathclif, Katherine fo
 NEARER = 0.85  # of those of a word in lower case
 SHORTEST_MISSPELT = 5
 MOST_MISSPELT = 5
+_IN_MEMORY = 32  # texts of which the vocabulary is kept: it takes a tenth of a second to find a long one's
 _NO_NAMES = frozenset({"i", "god", "old"})  # for all their capitals
 # A word without a capital, but for what is left of "don't"; "'s" tells that somebody may own something.
 _LOWER = re.compile(r"(?<![\w'’-])(?P<word>[^\W\d_]+)(?:(?P<owns>['’]s\b|(?<=s)['’](?!\w))|(?![\w-]|['’]\w))")
-_INSIDE = re.compile(r"(?:(?<=\w\s)|(?<=Mr\.\s)|(?<=Mrs\.\s)|(?<=Dr\.\s))[^\W\d_][\w'’-]*\w")
+# A word that may have a capital, inside a sentence: its first letter is looked for, then what stands before.
+_INSIDE = re.compile(r"[^\W\d_a-z](?:(?<=\w\s\w)|(?<=Mr\.\s\w)|(?<=Mrs\.\s\w)|(?<=Dr\.\s\w))[\w'’-]*\w")
 _BEFORE_NAME = re.compile(r"(?<![\w'’-])(?P<title>[^\W\d_]+)(?=(?P<name>\.? [^\W\d_a-z]\w*))")
 _BEHIND_NAME = re.compile(r"(?P<name>\b[^\W\d_a-z]\w* )(?P<title>[^\W\d_]+)")
 _DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their|this|that)\s+\Z")
@@ -104,13 +107,13 @@ def respelled(question: str, text: str) -> str:
 
 def capitalised(question: str, text: str) -> str:
     """What is said with a capital for each name, and for titles beside one that the text has so."""
-    lower = _names_in_lower_case(text)
+    vocabulary = _vocabulary(text)
 
     def named(match: re.Match[str]) -> str:
         word = match["word"]
-        spelled = lower.proper.get(word)
+        spelled = vocabulary.proper.get(word)
         if spelled is None and match["owns"] and not _DETERMINER.search(question[: match.start()]):
-            spelled = lower.owners.get(word)
+            spelled = vocabulary.owners.get(word)
         return f"{spelled or word}{match['owns'] or ''}"
 
     question = _LOWER.sub(named, question)
@@ -124,7 +127,7 @@ def _owner(text: str, match: re.Match[str]) -> str:
     name, behind = match["name"], match["behind"].lower()
     if behind in COMMON or f"{name}s".lower() in _vocabulary(text).words:
         return match[0]
-    spelled = _names_in_lower_case(text).proper.get(name.lower())
+    spelled = _vocabulary(text).proper.get(name.lower())
     return match[0] if spelled is None else f"{spelled if name.islower() else name}'s"
 
 
@@ -149,50 +152,33 @@ class _Vocabulary:
     """The words of a text in lower case: ``words`` all, ``capitalised`` those with a capital somewhere.
 
     ``names`` are those of letters alone that it has oftener with a capital than without, and how it spells
-    them. ``counts`` are how often it has each word, and ``spelled`` the commonest spelling with a capital.
+    them. ``proper`` are hardly anything but names, and ``owners`` may be some before "'s": by these words,
+    without a capital, somebody may be named. No title is among these two.
     """
 
     words: frozenset[str]
     capitalised: frozenset[str]
     names: Mapping[str, str]
-    counts: Counter[str]
-    spelled: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _LowerCase:
-    """Words in lower case that may name somebody, and how the text spells them.
-
-    ``proper`` are hardly anything but names, and ``owners`` may be some before "'s". No title is among them.
-    """
-
     proper: Mapping[str, str]
     owners: Mapping[str, str]
 
 
-@lru_cache(4)  # several questions are asked of one book, and it takes a tenth of a second for a long one
+@memoized(_IN_MEMORY)
 def _vocabulary(text: str) -> _Vocabulary:
-    counts = Counter(_WORD.findall(text))
-    capitals = [word for word, _ in counts.most_common() if word[0].isupper()]
+    counts, inside = Counter(_WORD.findall(text)), Counter(_INSIDE.findall(text))
+    capitals = sorted((word for word in counts if word[0].isupper()), key=counts.__getitem__, reverse=True)
     # The last one of a key is kept, so the commonest has to come last.
     spelled = {word.lower(): word for word in reversed(capitals) if word.isalpha() and not word.isupper()}
+    untitled = {lower: word for lower, word in spelled.items() if lower not in NONE and not is_title(lower)}
+    not_owners = COMMON - AUXILIARIES
     return _Vocabulary(
-        words=frozenset(part for word in counts for part in _PART.findall(word.lower())),
+        words=frozenset(
+            part
+            for word in map(str.lower, counts)
+            for part in ((word,) if word.isalnum() else _PART.findall(word))
+        ),
         capitalised=frozenset(map(str.lower, capitals)),
         names={lower: word for lower, word in spelled.items() if counts[word] > counts[lower]},
-        counts=counts,
-        spelled=spelled,
-    )
-
-
-@lru_cache(4)  # apart from these, than which it takes longer, for few questions have no capital
-def _names_in_lower_case(text: str) -> _LowerCase:
-    vocabulary, inside = _vocabulary(text), Counter(_INSIDE.findall(text))
-    counts = vocabulary.counts
-    untitled = {
-        lower: word for lower, word in vocabulary.spelled.items() if lower not in NONE and not is_title(lower)
-    }
-    return _LowerCase(
         proper={
             lower: word
             for lower, word in untitled.items()
@@ -203,8 +189,7 @@ def _names_in_lower_case(text: str) -> _LowerCase:
         owners={
             lower: word
             for lower, word in untitled.items()
-            if lower not in COMMON - AUXILIARIES
-            and inside[word] >= max(_FEWEST_INSIDE, _OF_LOWER * counts[lower])
+            if lower not in not_owners and inside[word] >= max(_FEWEST_INSIDE, _OF_LOWER * counts[lower])
         },
     )
 
