@@ -23,6 +23,7 @@ from indexing.card import BookCard
 from indexing.errors import IndexMismatch, UnknownBook, naming_open_files
 from indexing.ids import BadId, check_id, is_id
 from indexing.locking import locked
+from indexing.manifest import MANIFEST
 from indexing.shelf_files import ShelfFolder
 from indexing.shelves import Shelves
 from indexing.store_protocol import Claim, Collected, Published, Store, unreadable
@@ -31,6 +32,9 @@ from text.errors import StoryQAError
 
 _CURRENT = "current"
 _BOOKS, _LOCKS, _SHELVES = "books", "locks", "shelves"
+_MOST_CARDS = 20_000  # kept in memory, of less than a kilobyte each
+_Signature = tuple[str, int, int, int]
+"""A build, and its manifest's inode, size and time of change."""
 # What publishing may leave behind; whatever else lies beside it is not ours to delete.
 _OURS = re.compile(r"\.new-[0-9a-f]+|[0-9a-f]{12}-[0-9a-f]+|\.current")
 
@@ -43,6 +47,7 @@ class IndexStore(Store):
         self._books = self.root / _BOOKS
         self._merged = self.root / "merged"
         self._shelves = ShelfFolder(self.root / _SHELVES)
+        self._cards: dict[str, tuple[_Signature, BookCard]] = {}  # by id, of manifests that were read before
 
     def ids(self, start: str = "", most: int | None = None) -> list[str]:
         """See ``Store.ids``; other folders are passed over."""
@@ -89,14 +94,32 @@ class IndexStore(Store):
         """See ``Store.cards``."""
         read: list[BookCard] = []
         damaged: list[IndexMismatch] = []
-        for id in self.ids(start, most):
+        ids = self.ids(start, most)
+        builds = self.builds(ids)
+        for id in ids:
             try:
-                read.append(BookCard.of(self.manifest(id)))
+                read.append(self._card(id, builds.get(id, "")))
             except IndexMismatch as error:
                 damaged.append(error)
             except UnknownBook:  # removed since the ids were read
                 continue
         return read, damaged
+
+    def _card(self, id: str, build: str) -> BookCard:
+        """The card of a book; a manifest that has not changed since its card was made is not read again."""
+        signature = None
+        with suppress(OSError, ValueError):
+            stat = os.stat(f"{self._books}/{id}/{build}/{MANIFEST}")  # noqa: PTH116
+            signature = build, stat.st_ino, stat.st_size, stat.st_mtime_ns
+        kept, card = self._cards.get(id, (None, None))
+        if card is not None and kept == signature:
+            return card
+        card = BookCard.of(self.manifest(id))
+        if signature is not None:
+            if len(self._cards) >= _MOST_CARDS:
+                self._cards.clear()
+            self._cards[id] = signature, card
+        return card
 
     def folder(self, id: str, build: str) -> Path:
         """See ``Store.folder``."""

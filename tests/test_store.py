@@ -255,6 +255,33 @@ def test_a_removed_book_is_gone_from_the_disk(store: IndexStore) -> None:
     use_everything(index)  # what was open stays open
 
 
+def test_a_list_reads_a_manifest_again_only_where_it_has_changed(
+    store: IndexStore, settings: BuildSettings
+) -> None:
+    build_book(novel("other"), settings, store)
+    first, other = store.cards()[0]
+    assert all(again is card for again, card in zip(store.cards()[0], (first, other), strict=True))
+    [again] = store.page(NOVEL.id)[0]
+    assert again is other
+
+    build_book(replace(NOVEL, title="Another Title"), settings, store, force=True)
+    replaced, again = store.cards()[0]
+    assert (replaced.title, again is other) == ("Another Title", True)
+
+    manifest = build_folder(store, "other") / "manifest.json"
+    written = manifest.read_bytes()
+    manifest.write_bytes(written.replace(b"passages", b"pazzages", 1))
+    read, damaged = store.cards()
+    assert ([card.id for card in read], len(damaged)) == ([NOVEL.id], 1)
+    manifest.write_bytes(written)
+    assert store.cards() == ([replaced, other], [])
+
+    store.remove("other")
+    assert store.cards() == ([replaced], [])
+    build_book(novel("other", words=300), settings, store)
+    assert store.cards()[0][1].words != other.words
+
+
 def test_an_open_index_outlives_the_build_it_was_opened_from(
     store: IndexStore, settings: BuildSettings
 ) -> None:
