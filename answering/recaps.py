@@ -13,6 +13,7 @@ from retrieval.centrality import lexrank, tfidf
 from retrieval.diversity import maximal_marginal_relevance, word_similarity
 from retrieval.hits import Readable
 from text.sentences import sentence_spans
+from text.stop_words import STOP_WORDS
 from text.words import words
 
 SENTENCES = 2
@@ -66,7 +67,6 @@ def telling_sentences(text: str, start: int, k: int) -> list[tuple[int, int, flo
     ``text`` may end in the middle of a sentence, which is then none of them.
     """
     import numpy as np
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
 
     spans = [
         (start + first, start + last)
@@ -74,7 +74,7 @@ def telling_sentences(text: str, start: int, k: int) -> list[tuple[int, int, flo
         if is_whole(text, start + first, start + last)
     ]
     said = [text[first:last] for first, last in spans]
-    bags = [[word for word in words(one) if word not in ENGLISH_STOP_WORDS] for one in said]
+    bags = [[word for word in words(one) if word not in STOP_WORDS] for one in said]
     worth = lexrank(tfidf(bags)) * np.array([_worth(one) for one in said])
     best = [int(i) for i in np.argsort(-worth, kind="stable")[:_CANDIDATES] if worth[i] > 0]
     chosen = maximal_marginal_relevance(

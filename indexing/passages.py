@@ -8,6 +8,8 @@ from indexing.book import Passage
 
 # Characters: no novel has a longer one, and without a bound a passage could be the whole book.
 LONGEST_WORD = 100
+_USUAL_WORD = 10  # characters, the space behind it and some more
+_SPACE = re.compile(r"\s")
 _WORD = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
 # Chinese and Japanese have no spaces: two characters are about a word, with the stops behind them.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -44,8 +46,16 @@ def split(text: str, words: int = 200, overlap: int = 0) -> list[Passage]:
 
 def last_words(text: str, words: int) -> str:
     """The last ``words`` words of ``text``, as ``split`` counts them; all where there are no more."""
-    spans = _words(text)[-words:] if words else []
-    return text[spans[0][0] :] if spans else ""
+    reach = words * _USUAL_WORD
+    while words:
+        # Words begin anew behind a space: what stands long before the last ones need not be looked at.
+        first = _SPACE.search(text, len(text) - reach) if reach < len(text) else None
+        start = 0 if first is None else first.start()
+        spans = _words(text[start:])[-words:]
+        if start == 0 or len(spans) == words:
+            return text[start + spans[0][0] :] if spans else ""
+        reach *= 2
+    return ""
 
 
 def _words(text: str) -> list[tuple[int, int]]:

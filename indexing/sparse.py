@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
 from math import log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indexing.errors import IndexMismatch
 from indexing.term_table import TermTable, term_arrays
@@ -32,46 +33,63 @@ def sparse_arrays(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     import numpy as np
 
     tokens = [words(text) for text in texts]
-    vocabulary = sorted({word.encode() for passage in tokens for word in passage})
+    vocabulary = sorted(word.encode() for word in set(chain.from_iterable(tokens)))
     if not vocabulary:
         return {**term_arrays([], [0]), "postings": np.zeros(0, dtype=POSTING)}
     names = [word.decode() for word in vocabulary]
     counts = _counts(tokens, names)
-    postings = np.zeros(counts.nnz, dtype=POSTING)
-    postings["passage"] = counts.indices
+    postings = np.zeros(len(counts.passage), dtype=POSTING)
+    postings["passage"] = counts.passage
     postings["bm25"] = _bm25(counts, tokens, names)
-    postings["tfidf"] = _tfidf(counts)
-    return {**term_arrays(vocabulary, counts.indptr), "postings": postings}
+    postings["tfidf"] = _tfidf(counts, len(tokens))
+    return {**term_arrays(vocabulary, [0, *np.cumsum(counts.holding)]), "postings": postings}
 
 
-def _counts(tokens: Sequence[Sequence[str]], names: Sequence[str]) -> Any:
-    """How often each passage has each word: scipy CSC (passages, terms), passages ascending in a column."""
-    from sklearn.feature_extraction.text import CountVectorizer  # type: ignore[import-untyped]
+class _Counts(NamedTuple):
+    """How often passages have terms, by term and then by passage.
 
-    counts = CountVectorizer(analyzer=list, vocabulary=names, lowercase=False).transform(tokens).tocsc()
-    counts.sort_indices()
-    return counts
+    ``term``, ``passage`` and ``times`` have shape (postings,); ``holding``, of how many passages have a term,
+    has shape (terms,).
+    """
 
-
-def _tfidf(counts: Any) -> NDArray[np.float64]:
-    """The weights of TfidfVectorizer(sublinear_tf=True), in the order of the counts."""
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts.tocsr()).tocsc()
-    weights.sort_indices()
-    found: NDArray[np.float64] = weights.data
-    return found
+    term: NDArray[np.int64]
+    passage: NDArray[np.int64]
+    times: NDArray[np.int64]
+    holding: NDArray[np.int64]
 
 
-def _bm25(counts: Any, tokens: Sequence[Sequence[str]], names: Sequence[str]) -> NDArray[np.float64]:
+def _counts(tokens: Sequence[Sequence[str]], names: Sequence[str]) -> _Counts:
+    import numpy as np
+
+    number = {name: term for term, name in enumerate(names)}
+    terms = np.fromiter(map(number.__getitem__, chain.from_iterable(tokens)), dtype="i8")
+    passages = np.repeat(np.arange(len(tokens)), [len(passage) for passage in tokens])
+    places, times = np.unique(terms * len(tokens) + passages, return_counts=True)
+    term, passage = np.divmod(places, len(tokens))
+    return _Counts(term, passage, times, np.bincount(term))
+
+
+def _tfidf(counts: _Counts, passages: int) -> NDArray[np.float64]:
+    """(1 + log f) idf(t) of each count f, idf(t) = log((1 + n) / (1 + df)) + 1; a passage's have length 1.
+
+    These are scikit-learn's, which takes a second to import.
+    """
+    import numpy as np
+
+    idf = np.log((1 + passages) / (1.0 + counts.holding)) + 1
+    weights: NDArray[np.float64] = (np.log(counts.times.astype("f8")) + 1) * idf[counts.term]
+    return weights / np.sqrt(np.bincount(counts.passage, weights * weights))[counts.passage]
+
+
+def _bm25(counts: _Counts, tokens: Sequence[Sequence[str]], names: Sequence[str]) -> NDArray[np.float64]:
     """idf(t) f (k1 + 1) / (f + k1 (1 - b + b |d| / avgdl)) of each count f, with BM25Okapi's statistics."""
     import numpy as np
     from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]
 
     okapi = BM25Okapi(tokens)
-    idf = np.repeat([okapi.idf[name] for name in names], np.diff(counts.indptr))
-    length = np.asarray(okapi.doc_len)[counts.indices]
-    f = counts.data
+    idf = np.array([okapi.idf[name] for name in names])[counts.term]
+    length = np.asarray(okapi.doc_len)[counts.passage]
+    f = counts.times
     weights: NDArray[np.float64] = (
         idf * f * (okapi.k1 + 1) / (f + okapi.k1 * (1 - okapi.b + okapi.b * length / okapi.avgdl))
     )

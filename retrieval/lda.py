@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from indexing.index import BookIndex
 from retrieval.hits import Hit, Retriever, best_hits
+from text.stop_words import STOP_WORDS
 from text.words import words
 
 if TYPE_CHECKING:
@@ -90,6 +91,4 @@ def symmetric_divergence(rows: NDArray[np.float64], q: NDArray[np.float64]) -> N
 
 
 def _content_words(text: str) -> list[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return [word for word in words(text) if word not in ENGLISH_STOP_WORDS]
+    return [word for word in words(text) if word not in STOP_WORDS]

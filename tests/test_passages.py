@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexing.passages import LONGEST_WORD, split
+from indexing.passages import LONGEST_WORD, last_words, split
 
 SPACES = " \t\n\u00a0\u2003\u3000"
 UNSPACED = st.text(
@@ -75,3 +75,17 @@ def test_offsets_count_code_points_and_not_bytes() -> None:
 def test_sizes_that_make_no_passages_are_refused(words: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="wanted"):
         split("some words", words, overlap)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a", "Odo", "\u4e00\u4e8c\u4e09\u3002", "x" * 250, "ferryman", "\u2014"]),
+        max_size=60,
+    ),
+    st.sampled_from([" ", "\n\n", "   ", "\u3000"]),
+    st.integers(0, 30),
+)
+def test_the_last_words_are_those_of_the_whole_text(written: list[str], space: str, wanted: int) -> None:
+    text = space.join(written)
+    words = split(text, 1)
+    assert last_words(text, wanted) == (text[words[-wanted:][0].start :] if words and wanted else "")

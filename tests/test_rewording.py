@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
 
+from text.stop_words import STOP_WORDS
 from training.rewording import REPLACED, Rewording
 
 QUESTIONS = (
@@ -32,7 +32,7 @@ def test_names_and_words_that_say_little_stay_and_others_become_near_ones(
         assert len(words) == len(others)
         for word, other in zip(words, others, strict=True):
             bare, instead = word.rstrip("?").partition("'")[0], other.rstrip("?").partition("'")[0]
-            if bare[0].isupper() or bare in ENGLISH_STOP_WORDS:
+            if bare[0].isupper() or bare in STOP_WORDS:
                 assert other == word
             assert instead == bare or instead in rewording.near(bare)
 

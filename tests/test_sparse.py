@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +11,15 @@ import numpy as np
 import pytest
 from novels import novel, questions
 from rank_bm25 import BM25Okapi  # type: ignore[import-untyped]
-from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
+from sklearn.feature_extraction.text import (  # type: ignore[import-untyped]
+    ENGLISH_STOP_WORDS,
+    TfidfVectorizer,
+)
 
 from indexing.errors import IndexMismatch
 from indexing.passages import split
 from indexing.sparse import SparseIndex, sparse_arrays
+from text.stop_words import STOP_WORDS
 from text.words import words
 
 
@@ -62,6 +68,20 @@ def test_tfidf_is_the_cosine_of_scikit_learns_vectors(seed: int) -> None:
     for question in questions(book, 20):
         cosine = (matrix @ vectorizer.transform([question]).T).toarray()[:, 0]
         np.testing.assert_allclose(sparse.tfidf(question), cosine, atol=1e-6)
+
+
+def test_a_book_is_weighed_and_retold_without_scikit_learn() -> None:
+    code = (
+        "import sys; from answering.recaps import telling_sentences; "
+        "from indexing.sparse import sparse_arrays; "
+        "text = 'Odo rowed over the dark lake to the mill. Berta lit the lamp in the old tower.'; "
+        "sparse_arrays([text]); assert telling_sentences(text, 0, 2); assert 'sklearn' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True)
+
+
+def test_stop_words_are_those_of_scikit_learn() -> None:
+    assert STOP_WORDS == ENGLISH_STOP_WORDS
 
 
 def test_words_that_begin_alike_are_told_apart() -> None:

@@ -7,9 +7,9 @@ import re
 from functools import lru_cache
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
 
 from encoders.backbone import MINILM, base_arrays, load_tokenizer
+from text.stop_words import STOP_WORDS
 
 REPLACED = 0.4  # of the words that may be
 NEAREST = 8
@@ -41,7 +41,7 @@ class Rewording:
         return _WORD.sub(lambda match: self._instead_of(match.group(), rng), question)
 
     def _instead_of(self, word: str, rng: random.Random) -> str:
-        if word in ENGLISH_STOP_WORDS or rng.random() >= REPLACED:
+        if word in STOP_WORDS or rng.random() >= REPLACED:
             return word
         return rng.choice(self.near(word) or (word,))
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # type: ignore[import-untyped]
-
 from text.closest_spans import best_spans
 from text.spans import TokenText
+from text.stop_words import STOP_WORDS
 from text.tokens import Token
 
 WORD = re.compile(r"\w+")
@@ -19,7 +18,7 @@ NEAR = 0.9  # of the best ROUGE-L
 
 def content_words(text: str) -> frozenset[str]:
     """The words of a text in lower case, without stop words."""
-    return frozenset(m.group().lower() for m in WORD.finditer(text)).difference(ENGLISH_STOP_WORDS)
+    return frozenset(m.group().lower() for m in WORD.finditer(text)).difference(STOP_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def target_spans(texts: Sequence[str], answers: Sequence[str]) -> list[Target]:
             near=NEAR,
             least=LEAST_ROUGE_L,
             longest=2 * len(answer) + 2,
-            holding=set(answer) - ENGLISH_STOP_WORDS,
+            holding=set(answer) - STOP_WORDS,
         )
         for begin, end, rouge_l in zip(found.begin, found.end, found.scores.tolist(), strict=True):
             span = together.place(int(begin), int(end))
