@@ -111,13 +111,13 @@ class BookQA:
         """The text and the manifest of a book's current build, from any thread; raises ``UnknownBook``."""
         return self._books.text(book_id)
 
-    def check(self, ask: Ask) -> None:
-        """Raise what the names in ``ask`` would raise, loading no model.
+    def check(self, ask: Ask) -> Extent:
+        """What ``ask`` is to; raises what the names in it would raise, loading no model.
 
-        ``UnknownBook``, ``UnknownShelf``, ``EmptyScope``, ``UnknownName``, and ``BadRequest`` where the
-        reader cannot be asked such a question, or a limit is given for a book that is not asked.
+        That is ``UnknownBook``, ``UnknownShelf``, ``EmptyScope``, ``UnknownName``, and ``BadRequest`` where
+        the reader cannot be asked such a question, or a limit is given for a book that is not asked.
         """
-        self.extent(ask)
+        extent = self._scope(ask).extent
         check_name("retriever", ask.retriever, RETRIEVERS)
         if not is_one_book(ask.book_id):
             check_together(ask.retriever)
@@ -126,10 +126,7 @@ class BookQA:
             check_reader(ask.reader, ask.question)
         except NotACloze as error:
             raise BadRequest("reader", str(error)) from None
-
-    def extent(self, ask: Ask) -> Extent:
-        """What ``ask`` is to; raises as ``check`` does for its books."""
-        return self._scope(ask).extent
+        return extent
 
     def reach(self, ask: Ask) -> None:
         """Open the reader of ``ask``, unless that is the default one, which is chosen by the question.

@@ -123,8 +123,7 @@ class Service:
     def task(self, work: str, request: SearchRequest) -> Task:
         """What is to be done for ``request``; raises ours for what cannot be answered."""
         ask = self.ask(request)
-        self.qa.check(ask)
-        return make_task(work, ask, self.qa.extent(ask))
+        return make_task(work, ask, self.qa.check(ask))
 
     def tasks(self, requests: Sequence[SearchRequest]) -> list[Task]:
         """Answers to a list; raises ``BadItem`` for the first that cannot be given."""

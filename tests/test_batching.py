@@ -145,7 +145,7 @@ def test_a_batch_is_cut_to_what_three_seconds_are_expected_to_do() -> None:
 
 
 def test_searches_and_answers_are_read_apart_and_each_is_right(qa: Watched) -> None:
-    extent = qa.extent(ASKS[0])
+    extent = qa.check(ASKS[0])
 
     async def ask(batcher: Batcher) -> tuple[Any, ...]:
         return await asyncio.gather(
@@ -221,7 +221,7 @@ def test_however_long_it_takes_one_question_is_let_in_where_none_waits() -> None
 
 
 def test_how_fast_one_retriever_is_says_nothing_of_another(qa: Watched) -> None:
-    extent = qa.extent(ASKS[0])
+    extent = qa.check(ASKS[0])
     cheap = make_task(SEARCH, ASKS[0], extent)
     reranked = make_task(SEARCH, replace(ASKS[0], retriever="rerank"), extent)
 
@@ -448,7 +448,7 @@ def test_a_watch_is_told_of_every_batch_who_waited_and_what_its_steps_took(qa: W
 def test_what_is_to_be_read_grows_with_the_passages_and_is_never_less_than_one_token(
     shelf_store: IndexStore,
 ) -> None:
-    extent = BookQA(shelf_store).extent(ASKS[0])
+    extent = BookQA(shelf_store).check(ASKS[0])
     ask = ASKS[0]
     of_k = [tokens_to_read(ANSWER, replace(ask, k=k), extent) for k in (1, 2, 5)]
     assert of_k == sorted(set(of_k))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +276,27 @@ def test_a_shelf_that_is_damaged_or_gone_is_left_out_of_the_lists(
         assert [one["id"] for one in http.get("/v1/models").json()["data"]] == ["shelf:whole"]
         assert "shelves delete bad" in problem(http.get("/shelves/bad"), 500)["detail"]
     assert "the shelf 'bad' cannot be read" in caplog.text
+
+
+class CountedStore(IndexStore):
+    """A store that counts how often the list of its books is read."""
+
+    lists_read = 0
+
+    def builds(self, of: Collection[str] | None = None) -> dict[str, str]:
+        """See ``IndexStore.builds``."""
+        self.lists_read += 1
+        return super().builds(of)
+
+
+@pytest.mark.parametrize("books", ["*", "shelf:tales"])
+def test_what_a_question_is_to_is_told_by_its_check_which_reads_the_list_once(
+    store: IndexStore, books: str
+) -> None:
+    counted = CountedStore(store.root)
+    extent = BookQA(counted).check(Ask(books, "Who rowed?", retriever="bm25", reader="overlap"))
+    assert extent.passages >= len(EVERY)
+    assert counted.lists_read == 1
 
 
 @pytest.fixture
