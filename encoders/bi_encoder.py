@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from encoders.activation_ranges import load_ranges
-from encoders.adapters import file_hash, files_hash, load_weights
-from encoders.backbone import BACKBONES, MINILM, MPNET, load_tokenizer
+from encoders.adapters import NUMPY, file_hash, files_hash, load_weights
+from encoders.backbone import BACKBONES, MINILM, MPNET, Backbone, find_backbone, load_tokenizer
 from encoders.batches import batches
 from encoders.errors import ModelError
 from encoders.quiet_loading import quiet_loading
@@ -141,12 +141,34 @@ def mean_pool(model: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor
     return torch.nn.functional.normalize(mean, dim=-1)
 
 
+def _trained_hash(base: Backbone, own: str) -> str:
+    """That of weights whose file has the hash ``own``, beside their backbone."""
+    return hashlib.sha256(f"{base.sha256}+{own}".encode()).hexdigest()
+
+
+def encoder_hash(name: str) -> str:
+    """The hash of the encoder of that name; one of ours is not loaded. Raises as ``load_encoder`` does."""
+    from safetensors import SafetensorError, safe_open
+
+    if name in PLAIN:
+        return BACKBONES[name].sha256
+    folder = weights_folder("encoders.weights", TRAINED[name]) if name in TRAINED else Path(name)
+    try:
+        with safe_open(folder / WEIGHTS, NUMPY) as file:
+            base = find_backbone((file.metadata() or {}).get("backbone"))
+    except (OSError, SafetensorError):
+        base = None
+    if base is None:  # that of another format, or there is none, which is told
+        return load_encoder(name).hash
+    return _trained_hash(base, file_hash(folder / WEIGHTS))
+
+
 def _trained(name: str, path: Path) -> TransformerEncoder:
     """The backbone with the weights that ``storyqa train dense`` left."""
     weights = load_weights(path, pick_runtime().framework)
     base = weights.backbone
     own = file_hash(path)
-    hash = hashlib.sha256(f"{base.sha256}+{own}".encode()).hexdigest()
+    hash = _trained_hash(base, own)
     ranges = load_ranges(path, own)
     runtime = pick_runtime().given(ranges)
     model = run_backbone(base, weights.tensors, runtime, ranges)

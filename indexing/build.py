@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from encoders.bi_encoder import NAMES, load_encoder
+from encoders.bi_encoder import NAMES, encoder_hash, load_encoder
 from indexing.book import Book
 from indexing.errors import DiskFull, IndexMismatch, StoreUnreachable, UnknownBook
 from indexing.manifest import WINDOW_STEP, WINDOW_WORDS, BuildSettings, Manifest, content_key
@@ -146,7 +146,7 @@ def indexed_before(task: BookTask, settings: BuildSettings, store: Store) -> Man
         == (WINDOW_WORDS, WINDOW_STEP, settings.context_words)
         and manifest.settings == settings
         and manifest.source_key == task.source_key()
-        and manifest.encoder_hash == load_encoder(settings.encoder).hash
+        and manifest.encoder_hash == encoder_hash(settings.encoder)
     )
     return manifest if same else None
 

@@ -88,7 +88,8 @@ def _unbuilt(
         except Exception as error:
             yield failed(task, None, error)
             continue
-        encoder_hash = load_encoder(settings.encoder).hash  # not before: what cannot be read is told at once
+        # Not before: what cannot be read is told at once, and what is indexed already needs no encoder.
+        encoder_hash = load_encoder(settings.encoder).hash if isinstance(found, Book) else ""
         try:
             if found.id in taken:
                 raise IdTaken(

@@ -12,16 +12,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from novels import novel
 
+from encoders.backbone import MINILM
+from encoders.bi_encoder import WEIGHTS, encoder_hash, load_encoder
 from encoders.errors import ModelError
+from encoders.sizes import STORY
 from indexing.book import Book, Chapter
+from indexing.book_tasks import source_task
 from indexing.build import BookTask, BuildSettings, IdTaken, Outcome, Progress, build_book
 from indexing.build_many import build_many
 from indexing.errors import SourceError
+from indexing.sources.locate import find
 from indexing.store import IndexStore
 from text.errors import StoryQAError
 
@@ -53,6 +59,34 @@ def leftovers(store: IndexStore) -> list[str]:
     known = {f"{id}/{store.current(id)}" for id in store.ids()} | {f"{id}/current" for id in store.ids()}
     folder = store.root / "books"
     return [str(p) for p in folder.glob("*/*") if str(p.relative_to(folder)) not in known]
+
+
+def test_a_book_that_is_indexed_already_is_passed_over_without_its_encoder(
+    store: IndexStore, tmp_path: Path
+) -> None:
+    (tmp_path / "ferry.txt").write_text("Odo rowed the ferry over the dark lake.")
+    settings = BuildSettings(encoder=STORY)
+
+    def index() -> list[str]:
+        [source] = find(str(tmp_path / "ferry.txt"))
+        task = source_task(source, None, None, everything=False)
+        return [one.status for one in build_many([task], settings, store, workers=1)]
+
+    assert index() == ["built"]
+    load_encoder.cache_clear()
+    assert index() == ["skipped"]
+    assert load_encoder.cache_info().currsize == 0
+
+
+def test_the_hash_of_an_encoder_is_that_of_the_loaded_one(tiny_bert: Path, tmp_path: Path) -> None:
+    (tmp_path / "trained").mkdir()
+    shutil.copy(Path(str(files("encoders.weights"))) / WEIGHTS, tmp_path / "trained")
+    for name in (STORY, MINILM.name, str(tiny_bert), str(tmp_path / "trained")):
+        assert encoder_hash(name) == load_encoder(name).hash
+    (tmp_path / "trained" / WEIGHTS).write_text("no weights")
+    load_encoder.cache_clear()
+    with pytest.raises(ModelError, match="cannot be read"):
+        encoder_hash(str(tmp_path / "trained"))
 
 
 def test_a_book_that_has_not_changed_is_not_built_again(settings: BuildSettings, store: IndexStore) -> None:
@@ -239,6 +273,7 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from novels import novel
 from indexing.build import BookTask, BuildSettings
+from indexing.book_tasks import source_task
 from indexing.build_many import build_many
 from indexing.store import IndexStore
 
