@@ -211,6 +211,43 @@ def test_names_in_lower_case_get_the_capitals_of_the_book(question: str, respelt
     assert respelled(respelt, LOWERED) == respelt
 
 
+ASKED_OF = (
+    "Here were the Pooles. Mrs. Poole saw Odo Poole, and Mr Owen Dray saw Silas. “I saw Marry-Anne,” said "
+    "Silas to Mentone. Odo told Mentone that Silas and Owen saw the captain and the cook. “Go,” said Odo."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "respelt"),
+    [
+        # What questions are asked with is no name, however near one is.
+        ("how often is the captain mentioned", "how often is the captain mentioned"),
+        ("who is the owner", "who is the owner"),
+        ("how many times is mentonne mentioned", "how many times is Mentone mentioned"),
+        # A name that the text has with an s for several owns what is behind it where it is one's.
+        ("who is odo pooles wife", "who is Odo Poole's wife"),
+        ("who is mrs pooles sister", "who is Mrs. Poole's sister"),
+        ("Who is Odo Pooles wife?", "Who is Odo Poole's wife?"),
+        ("what do the pooles own", "what do the Pooles own"),
+        ("who is silas father", "who is Silas' father"),
+        ("Who is Silas uncle?", "Who is Silas' uncle?"),
+        ("what did silas name it", "what did Silas name it"),
+        ("whats the cooks name", "whats the cook's name"),
+        ("who is the captains wife", "who is the captain's wife"),
+        ("what do the cooks name the goat", "what do the cooks name the goat"),
+        ("what is the millers name", "what is the millers name"),
+        ("who is silas owens cousin", "who is Silas Owen's cousin"),
+        # Titles are as the text has them.
+        ("who is mrs poole", "who is Mrs. Poole"),
+        ("who is mr. owen", "who is Mr. Owen"),
+        ("Who is mrs Poole?", "Who is Mrs. Poole?"),
+    ],
+)
+def test_owners_titles_and_words_that_ask_are_told_from_names(question: str, respelt: str) -> None:
+    assert respelled(question, ASKED_OF) == respelt
+    assert respelled(respelt, ASKED_OF) == respelt
+
+
 def test_a_name_is_spelled_as_the_book_spells_it_most_often() -> None:
     text = "HEATHCLIFF. Heathcliff came. HEATHCLIFF! Heathcliff left. heathcliff HeathCliff"
     assert respelled("Where did Heathclif go?", text) == "Where did Heathcliff go?"

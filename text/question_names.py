@@ -13,7 +13,7 @@ from text.honorifics import is_title
 from text.memo import memoized
 from text.name_signs import COMMON, NONE, POSSESSIVE
 from text.polar_questions import AUXILIARIES
-from text.question_kinds import opens_question
+from text.question_kinds import TELLING_NOTHING, opens_question
 from text.tokens import tokens
 
 _WORD = re.compile(r"\w[\w'’-]*\w|\w")
@@ -34,6 +34,37 @@ _DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their|this|that)
 # Not "the Pims": they are several.
 _OWNER = re.compile(
     r"(?<![\w'’-])(?<!\bthe )(?<!\bThe )(?P<name>[^\W\d_]{2,}[^\W\d_s])s(?= (?P<behind>[^\W\d_]+))"
+)
+_KIN = (
+    r"(?:(?:grand|step|god)?(?:father|mother|parents?|son|daughter|child|children)|brother|sister|siblings?|uncle"
+    r"|aunt|cousin|nephew|niece|husband|wife|fianc[eé]e?)"
+)
+# "James father", whose wife is "the cooks wife"; not "What did the cooks name it?"
+_OWNER_IN_S = re.compile(rf"(?<![\w'’-])(?P<name>[^\W\d_]{{2,}}s)(?= {_KIN}s?\b)", re.I)
+_OWNER_OF_ONE = re.compile(
+    r"(?<![\w'’-])(?P<the>(?:the|his|her|their|my) )(?P<name>[^\W\d_]{2,}[^\W\d_s])s"
+    rf"(?= (?:{_KIN}|names?(?! (?:the|an?|it|him|her|his|their|them)\b)|surname|age|job|occupation"
+    r"|profession)\b)",
+    re.I,
+)
+# What questions are asked with, which a book need not have: none of it is a name misspelt, however near.
+_ASKING = TELLING_NOTHING | frozenset(
+    re.findall(
+        r"\S+",
+        """mention mentions mentioned mentioning appear appears appeared occur occurs occurred called named
+        names title titles author authors writer wrote written book books story novel chapter chapters page pages
+        scene scenes character characters narrator narrate narrates hero heroine villain protagonist person
+        people ending begin begins beginning start starts started finish happen happening describe explain
+        father mother brother sister parent parents child children daughter uncle cousin nephew niece
+        husband widow marry marries married marriage wedding engaged lover loves loved friend friends enemy
+        owner owners owned owning belong belongs master servant teacher killer killed kills murder murders
+        murdered murderer thief steal steals stole stolen lives lived living house address place places where
+        country street colour color clothes wears wearing reason cause meaning means moral theme lesson
+        money price cost costs worth years months weeks hours minutes older oldest young younger youngest
+        taller tallest largest biggest smallest longest shortest alive dead dying death buried carry carries
+        carried denies denied water waiter letter letters first second third fourth fifth final finally
+        whose which there their these those would could should about after before during while""",
+    )
 )
 _LONGEST_SMALL = 3  # letters of the words that have no capital in a heading
 _SHARE_INSIDE = 0.1  # of a word's places with a capital that are inside sentences, from which it is a name
@@ -88,14 +119,20 @@ def respelled(question: str, text: str) -> str:
     """The question with the names that it misspells as the text spells them.
 
     That is names of which the text has nothing, but one that is nearly so spelled; in a question without
-    capitals any word may be one, and has to be nearer, and those that the text has get theirs. Of one
-    question the first ``MOST_MISSPELT`` are. One that owns what follows it gets its apostrophe.
+    capitals any word may be one that questions are not asked with, and has to be nearer, and those that the
+    text has get theirs. Of one question the first ``MOST_MISSPELT`` are. One that owns what follows it gets
+    its apostrophe.
     """
-    question = _OWNER.sub(partial(_owner, text), question)
-    names, near = names_in(question), NEAR
-    if not names and question[1:].islower():
+    is_lower = not names_in(question) and question[1:].islower()
+    if is_lower:
         question = capitalised(question, text)
-        names, near = [question[token.start : token.end] for token in tokens(question)], NEARER
+    for pattern, owner in ((_OWNER, _owner), (_OWNER_IN_S, _owner_in_s), (_OWNER_OF_ONE, _owner_of_one)):
+        question = pattern.sub(partial(owner, text), question)
+    question = _with_titles(question, text)
+    names, near = names_in(question), NEAR
+    if is_lower:
+        words = (question[token.start : token.end] for token in tokens(question))
+        names, near = [word for word in words if word not in _ASKING], NEARER
     long = [name for name in dict.fromkeys(names) if len(name) >= SHORTEST_MISSPELT and name.isalpha()]
     for name in [one for one in long if not _mentions(text, one)][:MOST_MISSPELT]:
         spelled = _vocabulary(text).names
@@ -116,7 +153,11 @@ def capitalised(question: str, text: str) -> str:
             spelled = vocabulary.owners.get(word)
         return f"{spelled or word}{match['owns'] or ''}"
 
-    question = _LOWER.sub(named, question)
+    return _with_titles(_LOWER.sub(named, question), text)
+
+
+def _with_titles(question: str, text: str) -> str:
+    """What is said with a capital for each title beside a name that the text has so."""
     for pattern in (_BEFORE_NAME, _BEHIND_NAME):
         question = pattern.sub(partial(_titled, text), question)
     return question
@@ -125,19 +166,45 @@ def capitalised(question: str, text: str) -> str:
 def _owner(text: str, match: re.Match[str]) -> str:
     """What is matched, with an apostrophe where it is a name of the text with an s: "Pims father"."""
     name, behind = match["name"], match["behind"].lower()
-    if behind in COMMON or f"{name}s".lower() in _vocabulary(text).words:
+    is_plural = f"{name}s".lower() in _vocabulary(text).words and not _is_last_name(match, text)
+    if behind in COMMON or is_plural:
         return match[0]
     spelled = _vocabulary(text).proper.get(name.lower())
     return match[0] if spelled is None else f"{spelled if name.islower() else name}'s"
 
 
+def _is_last_name(match: re.Match[str], text: str) -> bool:
+    """Whether the name stands behind what the text has before it: "Odo Pims father", "Mrs. Pims father"."""
+    before = match.string[: match.start()].split()[-1:]
+    first = before[0].removesuffix(".") if before else ""
+    first = first.capitalize() if is_title(first) else first
+    named = first[:1].isupper() and not opens_question(first.lower())
+    return named and any(f"{first}{between}{match['name']}" in text for between in (" ", ". "))
+
+
+def _owner_in_s(text: str, match: re.Match[str]) -> str:
+    """What is matched, with an apostrophe where it is a name of the text: "James father"."""
+    spelled = _names_in_lower_case(text).proper.get(match["name"].lower())
+    return match[0] if spelled is None else f"{spelled if match['name'].islower() else match['name']}'"
+
+
+def _owner_of_one(text: str, match: re.Match[str]) -> str:
+    """What is matched, with an apostrophe where the text has one such: "the captains name"."""
+    is_there = match["name"].lower() in _vocabulary(text).words
+    return f"{match['the']}{match['name']}'s" if is_there else match[0]
+
+
 def _titled(text: str, match: re.Match[str]) -> str:
     """What is matched, its title with a capital where the text has it so beside the name."""
     title, name = match["title"].capitalize(), match["name"]
-    is_behind = match.start("title") > match.start("name")
-    if not is_title(title) or (f"{name}{title}" if is_behind else f"{title}{name}") not in text:
+    if not is_title(title):
         return match[0]
-    return f"{name}{title}" if is_behind else title  # what follows is looked at, but not matched
+    if match.start("title") > match.start("name"):
+        return f"{name}{title}" if f"{name}{title}" in text else match[0]
+    # What follows is looked at, but not matched.
+    if f"{title}.{name}" in text:
+        return f"{title}."
+    return title if f"{title}{name}" in text or f"{title}{name.removeprefix('.')}" in text else match[0]
 
 
 def _nearest(name: str, spelled: Collection[str], near: float) -> str | None:
