@@ -24,7 +24,7 @@ from answering.citing import (
 )
 from answering.configuration import OPEN_BYTES, Configuration
 from answering.finding import Found, Searched, Stopwatch, find, searched
-from answering.follow_ups import understood_alone
+from answering.follow_ups import put_by_rule, understood_alone
 from answering.open_books import OpenBook, OpenBooks, configured_reader
 from answering.opened_scope import Extent, OneBook, Scope, SeveralBooks, opener
 from answering.plainly import put_plainly
@@ -43,7 +43,6 @@ from readers.errors import EndpointError
 from readers.reading import Answer, LanguageModel, OnWords, Reader, Reading
 from retrieval import RETRIEVERS, check_together, retriever_for
 from text.cloze import NotACloze, find_blank
-from text.coreference import put_alone
 from text.registry import check_name
 
 log = logging.getLogger(__name__)
@@ -230,7 +229,7 @@ class BookQA:
         if spec_of(ask.reader).language_model:
             rewrite = cast(LanguageModel, self._reader(ask.reader)).rewrite
         else:
-            rewrite = partial(put_alone, text=text)
+            rewrite = partial(put_by_rule, text=text)
         return understood_alone(ask, read, rewrite)
 
     def search_many(self, asks: Sequence[Ask]) -> list[Searched]:
@@ -335,7 +334,7 @@ class BookQA:
             }
             | ({} if prompt is None else {"prompt": prompt}),
             timings_ms=timings_ms,
-            rewritten=None if found.ask.question == given.question else found.ask.question,
+            rewritten=None if found.understood == given.question else found.understood,
         )
 
     def _scope(self, ask: Ask, opened: dict[str, OpenBook] | None = None) -> Scope:

@@ -53,7 +53,8 @@ class Found:
 
     Of several books, those of the best hits come first in it. ``reading`` is what the reader is given:
     ``reading.passages[i]`` is the text of ``in_story_order[i]``. ``version`` is of all that was searched.
-    ``scope`` is what was asked. ``missing`` says why there is nothing to read.
+    ``scope`` is what was asked. ``understood`` is the question with the chapter that ``ask`` and ``reading``
+    leave out, which is searched alone. ``missing`` says why there is nothing to read.
     """
 
     ask: Ask
@@ -62,6 +63,7 @@ class Found:
     in_story_order: tuple[BookHit, ...]
     reading: Reading
     scope: Scope
+    understood: str
     missing: str | None = None
 
     @property
@@ -94,6 +96,7 @@ def find(
     """The passages for each question in what is its ``Scope``; see ``BookQA.find``."""
     groups: dict[tuple[Hashable, str, int, Part | None], list[int]] = defaultdict(list)
     parts = [_part(ask, scope) for ask, scope in zip(asks, scopes, strict=True)]
+    understood = [ask.question for ask in asks]
     asks = [ask if part is None else _of_part(ask) for ask, part in zip(asks, parts, strict=True)]
     told: dict[int, _Told] = {}
     for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True)):
@@ -122,7 +125,7 @@ def find(
         if kind.second_phase is not None:
             stopwatch.end(kind.second_phase)
     return [
-        _unsearched(scope, *told[i]) if i in told else _found(ask, scope, hits[i], parts[i])
+        _unsearched(scope, *told[i]) if i in told else _found(ask, scope, hits[i], parts[i], understood[i])
         for i, (ask, scope) in enumerate(zip(asks, scopes, strict=True))
     ]
 
@@ -143,7 +146,7 @@ def searched(found: Sequence[Found], stopwatch: Stopwatch) -> list[Searched]:
     return [Searched(replace(one, reading=replace(one.reading, encoded=())), timings_ms) for one in found]
 
 
-def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> Found:
+def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None, understood: str) -> Found:
     hits = [scope.placed(hit) for hit in found]
     books = list(dict.fromkeys(hit.book.index.id for hit in hits))
     # A language model finds its way among more than can hold the answer, other readers go astray.
@@ -166,6 +169,7 @@ def _found(ask: Ask, scope: Scope, found: Sequence[Hit], part: Part | None) -> F
         _without_encoded(read),
         reading,
         scope,
+        understood,
         missing,
     )
 
@@ -204,7 +208,7 @@ def _unsearched(scope: Scope, ask: Ask, passages: Sequence[Passage]) -> Found:
     texts = tuple(hit.book.index.text(hit.passage.start, hit.passage.end) for hit in hits)
     reading = Reading(ask.question, texts)
     missing = None if hits else NO_SUCH_CHAPTER
-    return Found(ask, scope.extent.version, hits, hits, reading, scope, missing)
+    return Found(ask, scope.extent.version, hits, hits, reading, scope, ask.question, missing)
 
 
 def _without_encoded(hits: Sequence[BookHit]) -> tuple[BookHit, ...]:

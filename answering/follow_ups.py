@@ -6,14 +6,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from answering.ask import Ask, BadRequest
+from answering.book_questions import asked_of_book
 from answering.chapter_references import asked_of_chapter, chapter_alone
+from answering.of_itself import AUTHOR, FIRST_PUBLISHED, GENRE, TITLE
 from answering.spoilers import SpoilerGuard
-from text.coreference import Asked, leans
+from text.coreference import Asked, bare_adverb, leans, put_alone
+
+_OF_WRITING = frozenset({AUTHOR, TITLE, FIRST_PUBLISHED, GENRE})
+_WHEN_PUBLISHED = "When was this book first published?"
 
 
 def leans_on_others(question: str) -> bool:
     """Whether something in a question may stand for what was said before, or it is but a chapter's name."""
     return leans(question) or chapter_alone(question) is not None
+
+
+def put_by_rule(question: str, turns: Sequence[Asked], text: str) -> str:
+    """The question as ``put_alone`` puts it; behind "Who wrote this book?" it is of the book itself.
+
+    "When?" asks there when it was published. Why and how it was written stays as it stands, for no book says.
+    """
+    adverb = bare_adverb(question)
+    if adverb is not None and turns and asked_of_book(turns[-1][0]) in _OF_WRITING:
+        return _WHEN_PUBLISHED if adverb == "when" else question
+    return put_alone(question, turns, text)
 
 
 def understood_alone(ask: Ask, read: str | None, rewrite: Callable[[str, Sequence[Asked]], str]) -> Ask:

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Literal
 
 from text.honorifics import TITLES
-from text.name_signs import HE, POSSESSIVE, SHE
+from text.indirect_questions import question_for
+from text.name_signs import COMMON, DATES, HE, NONE, POSSESSIVE, SHE
 from text.plain_questions import plain_question
 from text.polar_questions import AUXILIARIES
 from text.question_kinds import (
@@ -58,13 +59,16 @@ _SHORTENED = re.compile(
     r"\b(?:(?i:mrs?|messrs|ms|mme|mlle|dr|prof|rev|st|capt|col|gen|maj|lt|sgt)\.(?= )"
     r"|[^\W\d_a-z]\.(?= ?[^\W\d_a-z]))"
 )
+_WHAT_IS = re.compile(
+    r"(?:what|where)(?:['’]?s| is| was) (?P<what>(?:the|an?|this|that) [^,;:]+?)(?: now)?", re.I
+)
 _WHO_IS = re.compile(rf"\b[Ww]ho(?:['’]s| is| was| are| were) (?=(?:[^\W\d_a-z]\w*\. )?{_CAPITAL})")
 
 
 def leans(question: str) -> bool:
     """Whether there is something in the question that may stand for what was said before."""
     found = list(tokens(question))
-    return bool(_bare(question) or _another(question)) or any(
+    return bool(bare_adverb(question) or _another(question)) or any(
         _is_open(question, found, at) for at in range(len(found))
     )
 
@@ -79,7 +83,7 @@ def put_alone(question: str, turns: Sequence[Asked], text: str = "") -> str:
     """
     if not turns:
         return question
-    adverb = _bare(question)
+    adverb = bare_adverb(question)
     if adverb is not None:
         return _asked_of_answer(adverb, _last_asked(turns, text), turns[-1][1]) or question
     found = list(tokens(question))
@@ -103,7 +107,7 @@ def _last_asked(turns: Sequence[Asked], text: str) -> str:
     return put_alone(turns[-1][0], turns[:-1], text)
 
 
-def _bare(question: str) -> str | None:
+def bare_adverb(question: str) -> str | None:
     """The adverb that is all of the question, if it is."""
     match = _BARE.fullmatch(question.strip().rstrip("?!. "))
     return match[1].lower() if match else None
@@ -144,7 +148,7 @@ def _meant(key: str, turns: Sequence[Asked], text: str) -> str | None:
         places = (_place(answer) for asked, answer in last if question_kind(asked) == Kind.WHERE)
         return next((one for one in places if one), None)
     if key in _IT:
-        things = (_phrase(answer) for asked, answer in last if question_kind(asked) == Kind.WHAT)
+        things = (_thing(asked, answer, text) for asked, answer in last)
         return next((one for one in things if one and one[0].islower()), None)
     if key in _THEY:
         several = (one for asked, answer in last for one in _several(asked, answer))
@@ -154,7 +158,8 @@ def _meant(key: str, turns: Sequence[Asked], text: str) -> str | None:
     called = [_called(one, text) for one in people]
     of_that = [one for one, pronoun in zip(people, called, strict=True) if pronoun == wanted]
     unknown = [one for one, pronoun in zip(people, called, strict=True) if pronoun is None]
-    return next(iter([*of_that, *unknown]), None)
+    # May and Will are somebody where the text calls them he or she.
+    return next(iter([*of_that, *(one for one in unknown if one.lower() not in DATES | COMMON)]), None)
 
 
 def _people(asked: str, answer: str) -> Iterator[str]:
@@ -168,6 +173,17 @@ def _people(asked: str, answer: str) -> Iterator[str]:
     elif kind not in {Kind.WHERE, Kind.WHEN, Kind.HOW_MANY}:
         yield from _names(answer)
     yield from _names(asked)
+
+
+def _thing(asked: str, answer: str, text: str) -> str | None:
+    """What of a turn "it" is: the lamp, of "What is the lamp?"; else the thing that was answered.
+
+    What the name, the reason or such is asks of something else.
+    """
+    match = _WHAT_IS.fullmatch(asked.strip().rstrip("?!. "))
+    if match is not None and question_for(match["what"]) is None and _called(match["what"], text) is None:
+        return match["what"]
+    return _phrase(answer) if question_kind(asked) == Kind.WHAT else None
 
 
 def _several(asked: str, answer: str) -> Iterator[str]:
@@ -205,7 +221,7 @@ def _place(answer: str) -> str | None:
 
 def _names(text: str) -> list[str]:
     """The names in a question or an answer, each whole."""
-    first = {word for word in text.split()[:1] if word.istitle() and not opens_question(word.lower())}
+    first = {word for word in text.split()[:1] if word.istitle() and not _is_small(word.lower())}
     known = set(names_in(text)) or first
     found = []
     for match in _NAME.finditer(text):
@@ -216,6 +232,11 @@ def _names(text: str) -> list[str]:
         if not known.isdisjoint(within):
             found.append(" ".join(within))
     return list(dict.fromkeys(found))
+
+
+def _is_small(key: str) -> bool:
+    """Whether a first word is one that anything may begin with: "On the beach", "My uncle"."""
+    return opens_question(key) or key in NONE or key in COMMON
 
 
 def _called(somebody: str, text: str) -> Pronoun | None:
@@ -259,8 +280,8 @@ def _asked_of_answer(adverb: str, asked: str, answer: str) -> str | None:
     found = list(tokens(asked))
     while found and found[0].key in OPENERS:
         del found[0]
-    if len(found) < 3:
-        return None
+    if len(found) < 3 or any(_is_open(asked, found, at) for at in range(len(found))):
+        return None  # nothing else is known of "Who wrote it?", either
     first, second = found[0].key, found[1].key
     rest = asked[found[1].start :].rstrip("?!. ")
     phrase = _phrase(answer)

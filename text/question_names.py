@@ -51,19 +51,20 @@ _OWNER_OF_ONE = re.compile(
 _ASKING = TELLING_NOTHING | frozenset(
     re.findall(
         r"\S+",
-        """mention mentions mentioned mentioning appear appears appeared occur occurs occurred called named
-        names title titles author authors writer wrote written book books story novel chapter chapters page pages
-        scene scenes character characters narrator narrate narrates hero heroine villain protagonist person
-        people ending begin begins beginning start starts started finish happen happening describe explain
-        father mother brother sister parent parents child children daughter uncle cousin nephew niece
-        husband widow marry marries married marriage wedding engaged lover loves loved friend friends enemy
-        owner owners owned owning belong belongs master servant teacher killer killed kills murder murders
-        murdered murderer thief steal steals stole stolen lives lived living house address place places where
-        country street colour color clothes wears wearing reason cause meaning means moral theme lesson
-        money price cost costs worth years months weeks hours minutes older oldest young younger youngest
-        taller tallest largest biggest smallest longest shortest alive dead dying death buried carry carries
-        carried denies denied water waiter letter letters first second third fourth fifth final finally
-        whose which there their these those would could should about after before during while""",
+        """mention mentions mentioned mentioning appear appears appeared occur occurs occurred called
+        named names title titles author authors writer wrote written book books story novel chapter
+        chapters page pages scene scenes character characters narrator narrate narrates hero heroine
+        villain protagonist person people ending begin begins beginning start starts started finish
+        happen happening describe explain father mother brother sister parent parents child children
+        daughter uncle cousin nephew niece husband widow marry marries married marriage wedding engaged
+        lover loves loved friend friends enemy owner owners owned owning belong belongs master servant
+        teacher killer killed kills murder murders murdered murderer thief steal steals stole stolen
+        lives lived living house address place places where country street colour color clothes wears
+        wearing reason cause meaning means moral theme lesson money price cost costs worth years months
+        weeks hours minutes older oldest young younger youngest taller tallest largest biggest smallest
+        longest shortest alive dead dying death buried carry carries carried denies denied water waiter
+        letter letters first second third fourth fifth final finally whose which there their these those
+        would could should about after before during while""",
     )
 )
 _LONGEST_SMALL = 3  # letters of the words that have no capital in a heading
