@@ -87,7 +87,11 @@ _ALONE = re.compile(
 )
 _SOME_CHAPTER = re.compile(rf"(?:(?<=\bin )|(?<=\bof )|\b(?!act\b)){_CHAPTER}", re.IGNORECASE)
 _IN_BOOK = re.compile(rf"\s+(?:in|of)\s+{THE_BOOK}\Z", re.IGNORECASE)
-_OPENING = re.compile(rf"\s*{_IN_CHAPTER}[\s,:]*", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"\s*(?:{_IN_CHAPTER}[\s,:;–—-]*|(?P<named>{_CHAPTER})(?:\s*[,:;–—-]\s*"
+    r"|\s+(?=(?:who|whom|whose|what|which|where|when|why|how)\b)))",
+    re.IGNORECASE,
+)
 _CLOSING = re.compile(rf"[\s,]+{_IN_CHAPTER}(?=[\s?.!]*\Z)", re.IGNORECASE)
 _LAST = re.compile(
     rf"\b(?<!\bto[ -])(?:last|final|closing) chapter\b{_NOT_OF_READER}{_OF_PART}", re.IGNORECASE
@@ -167,15 +171,21 @@ def _around_quotation(question: str, book: Readable) -> Part | None:
 def apart_from_chapter(question: str) -> str:
     """The question without the chapter before or behind it, which no passage of the chapter names.
 
-    It stays where it would ask nothing without: "What happens in chapter 3?"
+    It stays where it would ask nothing without, "What happens in chapter 3?", and goes there from before a
+    question that would else be none: "In chapter 3 what did they lose".
     """
     opening = _OPENING.match(question)
     bare = question[opening.end() :] if opening else _CLOSING.sub("", question)
     kind = question_kind(bare)
     tells = any(word not in TELLING_NOTHING for word in words(bare))
     asks = kind == Kind.YES_NO or not (kind == Kind.OTHER or needs_conversation(bare))
-    whole = tells and asks and question_kind(question) != Kind.SUMMARISE
-    return bare[:1].upper() + bare[1:] if whole else question
+    given = question_kind(question)
+    if tells and asks and given != Kind.SUMMARISE:
+        return bare[:1].upper() + bare[1:]
+    if opening is None or kind == Kind.OTHER or given != Kind.OTHER:
+        return question
+    chapter = f"in {opening['named']}" if opening["named"] else opening[0].strip(" ,:;–—-")
+    return f"{bare[:1].upper()}{bare_question(bare)[1:]} {chapter[:1].lower()}{chapter[1:]}?"
 
 
 def chapter_alone(question: str) -> str | None:

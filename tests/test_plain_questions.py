@@ -122,6 +122,10 @@ def test_what_is_polite_or_names_the_book_is_left_out(question: str) -> None:
         ("Tell me who the king thought was dead", "Who the king thought was dead"),
         ("Tell me what happened when the bell was rung", "What happened when the bell was rung"),
         ("So, when the storm was over, what did he do?", "When the storm was over, what did he do?"),
+        ("who rang it in ch. 3?", "who rang it in chapter 3?"),
+        ("Tell me who rang it in Chap IV", "Who rang it in chapter IV"),
+        ("ch3: who rang it", "chapter 3: who rang it"),
+        ("Who lost the ch?", "Who lost the ch?"),
     ],
 )
 def test_what_is_asked_indirectly_has_the_words_of_a_question(question: str, plain: str) -> None:

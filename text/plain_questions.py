@@ -59,6 +59,7 @@ _REQUESTED = re.compile(
     rf"\s*(?:(?:{'|'.join((*_GREETINGS, *_KNOWING, *_REQUESTS))}){_BEHIND_FRAME}(?:(?:and|but)\s+)?)+", re.I
 )
 _ASKED = re.compile(_ASKS, re.I)
+_SHORT_CHAPTER = re.compile(r"\bch(?:ap)?\b\.?\s*(?=[0-9]|(?-i:[IVXLC]+)\b)|\bch(?:ap)?(?=[0-9])", re.I)
 _WITHOUT_APOSTROPHE = re.compile(r"\A(\s*(?:who|what|where|when|why|how))(s)\b", re.I)
 _TITLE_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SUBTITLE = re.compile(r"[:;(\[–—]|\bor,\s")
@@ -81,9 +82,10 @@ def plain_question(question: str, title: str = "") -> str:
 
     ``title`` is that of the book: "In The Salt Road, who ...?" asks who, and "How does The Salt Road end?"
     how the book ends. "Tell me who Ines is" asks "Who is Ines", and so does "Give me the name of the dog" ask
-    what it is. What does not ask who, what, where, when, why, how or which is else left as it stands, and so
-    is a title that may be meant for whom or what it names.
+    what it is. "Ch. 3" is chapter 3. What does not ask who, what, where, when, why, how or which is else left
+    as it stands, and so is a title that may be meant for whom or what it names.
     """
+    question = _SHORT_CHAPTER.sub("chapter ", question)
     name = _title_pattern(title)
     begins = _opening(name).match(question)
     plain = question[begins.end() :] if begins else question
