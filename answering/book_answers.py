@@ -78,6 +78,7 @@ _ALL_OF_THEM = 0.67  # of a summary's three most frequent names, those that are 
 _FEWEST = 5  # places of all five
 _BY_NAME = 0.8  # of 55 books six have one who is called by name, and those six are found
 _ADDRESSED = "the story says I, and whoever tells it is addressed so"
+_SAYS_SO = "the story says I, and whoever tells it gives this name"
 _NAMELESS = "the story says I, and does not tell clearly by what name that person is called"
 _OUTSIDE = "the story is told in the third person, by nobody in it"
 _INSIDE = "the story says I where nobody speaks"
@@ -183,14 +184,15 @@ def _main_characters(book: OfItself) -> Said | None:
 
 
 def _narrator(book: OfItself) -> Said | None:
-    """Somebody in the story whom the others address; nobody where it is told from outside."""
+    """Somebody in the story who gives a name or is addressed; nobody where it is told from outside."""
     found = book.narrator
     if found is None:
         return None
     if found.person is None:
         return Said((), _NAMELESS if found.somebody else _OUTSIDE, guessed=True)
     who = book.named(found.person, _BY_NAME)
-    return Said((Candidate(who.text, who.confidence, who.evidence, _ADDRESSED),), guessed=True)
+    note = _SAYS_SO if found.says_so else _ADDRESSED
+    return Said((Candidate(who.text, who.confidence, who.evidence, note),), guessed=True)
 
 
 def _point_of_view(book: OfItself) -> Said | None:

@@ -1,4 +1,4 @@
-"""Who tells a story: somebody in it whom the others address, somebody whom nobody does, or nobody in it."""
+"""Who tells a story: somebody in it who gives a name, somebody who is addressed or not, or nobody in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from indexing.characters import persons
 from text.memo import memoized
 from text.named_entities import Entity
 from text.speech import SPEECH
@@ -31,22 +32,29 @@ _BEFORE = re.compile(r"[,“\"‘]\s*(?:(?:my|dear|old|poor|good|Mr\.|Mrs\.|Miss
 _BEHIND = re.compile(r"\s*[,.!?;”\"’—-]")
 _REACH = 30  # characters
 _IN_MEMORY = 32  # texts: questions about relatives ask for it, each anew
+_GIVES_NAME = re.compile(
+    r"\b(?:[Mm]y (?:own )?name (?:is|was)|I (?:am|was) (?:called|named|christened)|Call me)\s+"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Narrator:
-    """``somebody`` in the story, or not; ``person`` by whose name the others address them, where they do."""
+    """``somebody`` in the story, or not; ``person`` by whose name the others address them, where they do.
+
+    ``says_so`` where whoever tells it gives that name.
+    """
 
     somebody: bool
     person: Entity | None = None
+    says_so: bool = False
 
 
 @memoized(_IN_MEMORY)
-def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
-    """Who tells ``text``, in which these ``persons`` are named; None where that cannot be told.
+def narrator(text: str, named: Sequence[Entity]) -> Narrator | None:
+    """Who tells ``text``, which names all of these; None where that cannot be told.
 
-    A story that says "I" outside of speech is told by somebody in it, who is addressed in speech and hardly
-    named elsewhere.
+    A story that says "I" outside of speech is told by somebody in it, who says "My name is Odo" there, or is
+    addressed in speech and hardly named elsewhere.
     """
     opening = _OPENING.findall(text)
     if 2 * opening.count("'") > len(opening):
@@ -62,9 +70,12 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
         return Narrator(somebody=False)
     if times < _FIRST_PERSON:
         return None
+    itself = _named_by_itself(text, spoken, named)
+    if len(itself) == 1:
+        return Narrator(True, itself[0], says_so=True)
     addressed = [
         (sum(_is_address(text, *place) and _is_within(place, spoken) for place in one.places), one)
-        for one in persons[:_MOST_NAMED]
+        for one in persons(named)[:_MOST_NAMED]
     ]
     likely = [
         (count / len(one.places), one)
@@ -72,6 +83,13 @@ def narrator(text: str, persons: Sequence[Entity]) -> Narrator | None:
         if count >= _FEWEST and count >= _SHARE * len(one.places)
     ]
     return Narrator(True, max(likely, key=lambda one: one[0])[1] if likely else None)
+
+
+def _named_by_itself(text: str, spoken: Sequence[tuple[int, int]], named: Sequence[Entity]) -> list[Entity]:
+    """Those by whose names whoever tells the story says to be called, each once; several tell some books."""
+    starts = {match.end() for match in _GIVES_NAME.finditer(text) if not _is_within(match.span(), spoken)}
+    # Whoever tells a story is seldom named in it, and often has no other sign of a person.
+    return [one for one in named if not one.is_place and any(start in starts for start, _ in one.places)]
 
 
 def _is_play(text: str) -> bool:

@@ -188,7 +188,7 @@ class OfItself:
     @cached_property
     def narrator(self) -> Narrator | None:
         """Who tells the story; None where that cannot be told."""
-        return narrator(self.story, self.cast.persons)
+        return narrator(self.story, self._named)
 
     def person(self, name: str) -> Entity | None:
         """Who is called so, with all places; None where nobody is, or several are."""

@@ -59,7 +59,8 @@ class Owners:
         teller = self._book.narrator
         if teller is None or teller.person is None:
             return None
-        return next(i for i, one in enumerate(self.persons) if one.name == teller.person.name)
+        named = (i for i, one in enumerate(self.persons) if one.name == teller.person.name)
+        return next(named, None)  # who gives a name may be named nowhere else, and counts as nobody
 
     def words(self, every: Iterable[str], adjectives: int = 1) -> Iterator[Word]:
         """The places of these words, in either number; so many ``adjectives`` may stand before one."""

@@ -10,7 +10,7 @@ from answering.book_qa import Ask, BookQA
 from answering.narrator import narrator
 from indexing.book import Book
 from indexing.build import build_book
-from indexing.characters import named, persons
+from indexing.characters import named
 from indexing.manifest import BuildSettings
 from indexing.store import IndexStore
 
@@ -25,6 +25,7 @@ STRAIGHT = CALLED.replace("“", '"').replace("”", '"')
 NAMELESS = CALLED.replace(", Corin", "").replace(", my dear Corin,", "").replace("Corin, where", "Where")
 APOSTROPHES = "‘Corin’s late, and I don’t know why he’s late,’ said Hedra, who’d shut the door on Corin. "
 SINGLE = "'I don't care, and I told my sister \"the mill is sold\" when I saw her,' said Hedra.\n\n"
+GIVES_NAME = NAMELESS.replace("I had come", "My name is Perran Skewes. I had come")
 OUTSIDE = (
     "Corin came to the mill at dusk and found Hedra Voss at the table. “You are late, Corin,” said Hedra "
     "Voss. Corin said that he had been delayed. “I know you, Corin,” said Hedra. Corin sat down and Hedra "
@@ -35,7 +36,7 @@ PLAY = "HEDRA. I know you, Corin.\n\nCORIN. I have sold my horse, and I am hungr
 
 
 def told(text: str) -> tuple[bool, str | None] | None:
-    found = narrator(text, persons(named(text)))
+    found = narrator(text, named(text))
     return None if found is None else (found.somebody, found.person.name if found.person else None)
 
 
@@ -47,6 +48,12 @@ def told(text: str) -> tuple[bool, str | None] | None:
         # Speech that goes on in the next paragraph is not closed before it.
         ('"I was there, Hedra, and saw it.\n\n"So it was."\n\n' + STRAIGHT, (True, "Corin")),
         (NAMELESS, (True, None)),
+        (GIVES_NAME, (True, "Perran Skewes")),
+        (GIVES_NAME.replace("My name is", "Call me"), (True, "Perran Skewes")),
+        (NAMELESS + "And then they would call me Wenna Trew. ", (True, None)),
+        # What somebody says of his own name, or two do, tells nobody.
+        (NAMELESS + "“My name is Perran Skewes,” said the man. ", (True, None)),
+        (GIVES_NAME + DIARY + "My name is Wenna Trew. ", (True, None)),
         (OUTSIDE, (False, None)),
         # Speech with an apostrophe is spoken to its end; between straight single quotes it cannot be told.
         (APOSTROPHES, (False, None)),
@@ -67,6 +74,7 @@ def test_who_tells_a_story_says_i_and_is_called_by_name(
     ("text", "said", "note"),
     [
         (CALLED, "Corin", "the story says I, and whoever tells it is addressed so"),
+        (GIVES_NAME, "Perran Skewes", "the story says I, and whoever tells it gives this name"),
         (NAMELESS, "", "the story says I, and does not tell clearly by what name that person is called"),
         (OUTSIDE, "", "the story is told in the third person, by nobody in it"),
     ],
