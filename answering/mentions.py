@@ -44,12 +44,9 @@ def said_of_mentions(book: OfItself, part: Part | None, asked: MentionQuestion) 
     if asked.asks in {"where", "how many"}:
         return _where(book, places, asked, person)
     text = "Yes" if asked.asks == "whether" else f"{len(places):,}"
-    return said_at(
-        text,
-        _CERTAIN,
-        [book.evidence(*place) for place in places[:_MOST_PLACES]],
-        _counted(places, asked, person),
-    )
+    cited = [book.evidence(*place) for place in places[:_MOST_PLACES]]
+    first = f"; the first {_MOST_PLACES} places are cited" if len(places) > _MOST_PLACES else ""
+    return said_at(text, _CERTAIN, cited, f"{_counted(places, asked, person)}{first}")
 
 
 def _where(book: OfItself, places: Sequence[_Place], asked: MentionQuestion, person: Entity | None) -> Said:

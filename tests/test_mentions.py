@@ -77,6 +77,7 @@ def answer(qa: BookQA, question: str, book: str = "kiln", **more: object) -> Cit
         ("How often does Jory Pask appear?", r"\bJory Pask\b"),
         ("How often is Jory Pask named in the book?", r"\bJory Pask\b"),
         ("Count the occurrences of laughed", r"\blaughed\b"),
+        ("How often does the word 'the' occur?", r"(?i)\bthe\b"),
     ],
 )
 def test_mentions_are_all_counted_and_the_first_are_cited(qa: BookQA, question: str, pattern: str) -> None:
@@ -85,6 +86,7 @@ def test_mentions_are_all_counted_and_the_first_are_cited(qa: BookQA, question: 
     assert (cited.text, cited.verdict) == (str(len(places)), "answer")
     found = [(one.start, one.end) for one in (cited.evidence, *cited.candidates[0].also) if one]
     assert found == places[:10]
+    assert ("the first 10 places are cited" in str(cited.note)) == (len(places) > 10)
 
 
 def test_a_list_of_contents_mentions_nobody(qa: BookQA) -> None:
