@@ -38,7 +38,7 @@ from retrieval.hits import Readable
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-VERSION = 8  # of how facts are found: others are kept apart
+VERSION = 9  # of how facts are found: others are kept apart
 MOST_PROPERTIES = 20
 LONGEST_PROPERTY = 200
 

@@ -39,7 +39,7 @@ class Word:
 class Owners:
     """Whose words of a ``book`` are, and how far they are those of ``whom``, or of a trade that somebody has.
 
-    ``persons`` are all whom the book names, ``whom`` the last of them.
+    ``persons`` are all whom the book names, ``whom`` the last of them, and ``mentions`` their names in order.
     """
 
     def __init__(self, book: OfItself, whom: Entity | None) -> None:
@@ -49,8 +49,8 @@ class Owners:
         if whom is not None:
             self.whom = len(self.persons)
             self.persons.append(whom)
-        self._mentions = sorted((*place, i) for i, one in enumerate(self.persons) for place in one.places)
-        self._of_whom = [place for place in self._mentions if place[2] == self.whom]
+        self.mentions = sorted((*place, i) for i, one in enumerate(self.persons) for place in one.places)
+        self._of_whom = [place for place in self.mentions if place[2] == self.whom]
         self.he: Callable[[int], float] = cache(lambda i: log_he(self._story, self.persons[i]))
 
     @cached_property
@@ -89,7 +89,7 @@ class Owners:
 
     def owner(self, word: Word) -> tuple[int | None, float]:
         """Whose a word is, if that is told, and how much it counts then."""
-        around = between(word.start - NEAR, word.end + BESIDE, self._mentions)
+        around = between(word.start - NEAR, word.end + BESIDE, self.mentions)
         before = [one for one in around if one[1] <= word.opens + len("'s")]
         if word.own == "'s":
             if before and before[-1][1] >= word.opens - 1:

@@ -13,13 +13,16 @@ from functools import cached_property
 from answering.counted import BESIDE, Signs, counted_person, is_counted, nearness, told
 from answering.of_itself import OfItself
 from answering.owners import CALLED, NEAR, Mention, Owners, Word, between
-from answering.related_questions import RELATIONS, RelatedQuestion, Relation
+from answering.quotes import sentences_at
+from answering.related_questions import LIVES, MARRIED, RELATIONS, RelatedQuestion, Relation
+from answering.relation_patterns import stated
 from answering.said import Said
 from text.honorifics import is_title
 from text.named_entities import Entity
 
 # What may be somebody else's (docs/facts.md).
 _NEAR_NOBODY, _OF_ANOTHER = 0.5, 3.0
+_IN_SO_MANY_WORDS = 3.0  # times as much counts "Kate married Odo"
 _HIS_SON_NAMED, _HIS_SON = 2.0, 0.5  # times as much counts a son of somebody near whom it is asked for
 _IS_OTHER = 1.0  # log he / she, from where on somebody is no brother, or no sister, as by a title
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
@@ -39,12 +42,20 @@ def related(asked: RelatedQuestion, book: OfItself) -> Said | None:
 
 
 def told_if_any(asked: RelatedQuestion, book: OfItself) -> Said | None:
-    """As ``related`` has it; nobody where nothing in the story says that somebody stands in that relation."""
+    """As ``related`` has it; nobody where nothing in the story says that somebody stands in that relation.
+
+    Homes are told only of places that a sentence about a home names beside whoever is asked about; None where
+    there is no such sentence.
+    """
     counting = _counting(asked, book)
-    if counting is None or not counting.is_of_others():
-        return None if counting is None else counting.told()
+    if counting is None or asked.relation is LIVES:
+        return None if counting is None else counting.told_together()
+    if not counting.is_of_others():
+        return counting.told()
     part = "the book" if book.is_whole else "what has been read of the book"
-    return Said((), f"{part} does not say who {asked.whom}’s {asked.relation.words[0]} is", guessed=True)
+    noun = asked.relation.words[0]
+    who = f"whom {asked.whom} marries" if asked.relation is MARRIED else f"who {asked.whom}’s {noun} is"
+    return Said((), f"{part} does not say {who}", guessed=True)
 
 
 def _counting(asked: RelatedQuestion, book: OfItself) -> _Counting | None:
@@ -55,6 +66,8 @@ def _counting(asked: RelatedQuestion, book: OfItself) -> _Counting | None:
     spoken_of = f"the {word}" if asked.whom is None else f"the {word} of {asked.whom}"
     if asked.relation.is_residence:
         spoken_of = f"the home of {asked.whom}"
+    elif asked.relation is MARRIED:
+        spoken_of = f"the marriage of {asked.whom}"
     return _Counting(book, asked.relation, whom, f"named most where {spoken_of} may be spoken of")
 
 
@@ -84,33 +97,69 @@ class _Counting:
 
     def told(self) -> Said | None:
         """Those for whom something speaks, the likeliest first."""
-        scored = [(self._named[i].name, score, signs) for i, score, signs in self._scored]
-        return told(scored, self._book, self._about)
+        return self._told(self._scored)
+
+    def told_together(self) -> Said | None:
+        """Those that are named in one sentence with ``whom`` and a word of the relation."""
+        return self._told([one for one in self._scored if self._is_told_together(one[0])])
 
     def is_of_others(self) -> bool:
-        """Whether only what is somebody else's speaks for the first, who is not of the family, either."""
-        if (
-            not self._scored
-            or self._is_owned
-            or self._whom is None
-            or self._relation.words[0] not in RELATIONS
-        ):
+        """Whether only what is somebody else's speaks for the first, who is not of the family, either.
+
+        Of whom somebody marries, no sentence speaks that names both.
+        """
+        if not self._scored or self._is_owned or self._whom is None:
             return False
         i, _, first = max(self._scored, key=lambda one: one[1])
+        if self._relation is MARRIED:
+            return first.stated < _IN_SO_MANY_WORDS and not self._is_told_together(i)
+        if self._relation.words[0] not in RELATIONS:
+            return False
         free = self._unowned[i]
         if self._is_namesake(i) or free.stated:
             return False
         return free.near < _NEAR_NOBODY and first.inverse < _OF_ANOTHER
+
+    def _told(self, scored: Sequence[tuple[int, float, Signs]]) -> Said | None:
+        named = [(self._named[i].name, score, signs) for i, score, signs in scored]
+        return told(named, self._book, self._about)
 
     @cached_property
     def _scored(self) -> list[tuple[int, float, Signs]]:
         """Those for whom something speaks, with their scores."""
         for word in self._owners.words({*self._relation.words, *self._relation.inverse}):
             self._count(word)
+        if self._relation is MARRIED and self._whom is not None:
+            self._count_statements(self._named[self._whom])
         return [
             (i, self._score(i, signs), signs)
             for i, signs in self._signs.items()
             if i in self._sought and signs.places and self._may_be(i)
+        ]
+
+    def _count_statements(self, whom: Entity) -> None:
+        """Whoever is said to have married ``whom``, or to be married by them, in so many words."""
+        names = self._book.cast.own_names(whom)
+        for start, end in stated(self._story, "spouse", names, whom.places):
+            for first, last, i in between(start, end, self._mentions):
+                if i != self._whom:
+                    self._signs[i].add((first, last), near=0.0, stated=_IN_SO_MANY_WORDS)
+
+    def _is_told_together(self, i: int) -> bool:
+        """Whether a sentence with a word of the relation names both ``whom`` and somebody, or somewhere."""
+        places = [start for start, _ in self._named[i].places]
+        return any(start <= place < end for start, end in self._of_whom for place in places)
+
+    @cached_property
+    def _of_whom(self) -> list[tuple[int, int]]:
+        """The sentences with a word of the relation that name ``whom``."""
+        words = [
+            word.start for word in self._owners.words(self._relation.words) if self._owners.is_near(word)
+        ]
+        return [
+            (start, end)
+            for start, end in sentences_at(self._story, words)
+            if any(i == self._owners.whom for _, _, i in between(start, end, self._owners.mentions))
         ]
 
     def _may_be(self, i: int) -> bool:

@@ -61,7 +61,7 @@ rival baron baroness chief coroner count countess duchess duke emperor empress g
 hangman keeper king pope prince princess queen rajah sheik sultan witch wizard"""
 _FRIEND = _close("friend chum companion", "friend")
 _LOVER = _close("lover love loved sweetheart", "love loved lover", "other")
-_MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
+MARRIED = _close(f"{_WED} marries husband wife bride", "", "other")
 _HOMES = "live lived lives living dwelt dwell resided home house lodgings lodging rooms cottage"
 LIVES = Relation(tuple(_HOMES.split()), is_residence=True)
 _BETROTHED = _close(
@@ -144,7 +144,7 @@ _FORMS: tuple[tuple[Relation | None, tuple[str, ...]], ...] = (
         for one in (_OWNED, _OF, _THE)
     ),
     (
-        _MARRIED,
+        MARRIED,
         (
             r"whom? (?:does|did|will) (?P<whom>.+?) (?:finally |eventually )?(?:marry|get married to)"
             r"(?: in the end)?",

@@ -29,7 +29,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
     "spouse": (
         rf"{{name}}['’]s\s(?:wife|husband),?\s{_SOMEBODY}",
         rf"{_SOMEBODY},\s(?:the\s)?(?:wife|husband)\sof\s{{name}}",
-        rf"{{name}}\s(?:had\s)?married\s(?:to\s)?{_SOMEBODY}",
+        rf"{{name}}(?:,\swho)?\s(?:(?:had|was|is)\s)?married\s(?:to\s)?{_SOMEBODY}",
         rf"{_SOMEBODY}\s(?:had\s)?married\s{{name}}",
         rf"{{name}}['’]s\smarriage\s(?:to|with)\s{_SOMEBODY}",
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from counted_books import answer, counted, long_story, store_of
 
@@ -80,3 +82,14 @@ def test_no_more_is_counted_than_has_been_read(qa: BookQA) -> None:
 @pytest.mark.parametrize("question", ["What is Zora's profession?", "What is Tibb's job?"])
 def test_what_is_not_counted_is_left_to_the_reader(qa: BookQA, question: str) -> None:
     assert not counted(answer(qa, question, "lock" if "Zora" in question else "short"))
+
+
+def test_a_trade_that_others_are_named_beside_is_not_told_of_whom_nothing_says_it(tmp_path: Path) -> None:
+    scenes = (
+        *SCENES,
+        "The weaver Orla Pell, the weaver Dunn and Mr. Mason, the weaver, sat below the lock. “It is late,” "
+        "said Hedda Crane. The weaver slept. “Come,” said Hedda. They saw Hedda Crane, who laughed. ",
+    )
+    qa = BookQA(store_of(scenes, tmp_path))
+    assert not counted(answer(qa, "What is Hedda Crane's profession?"))
+    assert answer(qa, "What is Orla's profession?").text == "weaver"
