@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from answering.counted import BESIDE, Signs, counted_person, is_counted, nearness, told
 from answering.of_itself import OfItself
@@ -28,6 +29,12 @@ _IS_OTHER = 1.0  # log he / she, from where on somebody is no brother, or no sis
 _PRONOUN_WEIGHT, _NAME_WEIGHT = 0.7, 1.2  # fitted with those of what is counted
 _BEFORE_NAME = re.compile(r",?\s+(?:was\s+|is\s+|named\s+|called\s+)?")
 _BEHIND_NAME = re.compile(r"\s*,?\s*(?:(?:was|is|who\s+was|and|as)\s+)?")
+# "His daughter Kate and his son Odo", "his children, Kate and Odo"; not "his daughter Kate and Odo".
+_CHILDREN = re.compile(r"(?<![\w-])(?:(?P<several>sons|daughters|children)|son|daughter|child),?\s+\Z")
+_AND_CHILD = re.compile(
+    r",?\s+and\s+(?:(?:his|her|their|my|our|an?|the)\s+)?(?P<child>(?:\w+\s+)?(?:son|daughter),?\s+)?"
+)
+_SIBLINGS = frozenset({"brother", "sister"})
 _OF_ORDERS = frozenset({"brother", "sister", "father", "mother"})  # of monks, nuns and old women, too
 _KIN = frozenset({"dad", "daddy", "papa", "mamma", "mama", "grannie", "granny", "auntie"})
 
@@ -93,6 +100,7 @@ class _Counting:
         self._wanted = self._wanted_pronoun()
         self._signs: dict[int, Signs] = defaultdict(Signs)
         self._unowned: dict[int, Signs] = defaultdict(Signs)  # by words of which nobody is said to have them
+        self._said: set[int] = set()  # of whom the story says it in so many words
         self._is_owned = False  # whether a word of the relation is said to be of whom it is asked for
 
     def told(self) -> Said | None:
@@ -112,11 +120,11 @@ class _Counting:
             return False
         i, _, first = max(self._scored, key=lambda one: one[1])
         if self._relation is MARRIED:
-            return first.stated < _IN_SO_MANY_WORDS and not self._is_told_together(i)
+            return i not in self._said and not self._is_told_together(i)
         if self._relation.words[0] not in RELATIONS:
             return False
         free = self._unowned[i]
-        if self._is_namesake(i) or free.stated:
+        if self._is_namesake(i) or free.stated or i in self._said:
             return False
         return free.near < _NEAR_NOBODY and first.inverse < _OF_ANOTHER
 
@@ -131,6 +139,8 @@ class _Counting:
             self._count(word)
         if self._relation is MARRIED and self._whom is not None:
             self._count_statements(self._named[self._whom])
+        if self._relation.words[0] in _SIBLINGS and self._whom is not None:
+            self._count_siblings()
         return [
             (i, self._score(i, signs), signs)
             for i, signs in self._signs.items()
@@ -144,6 +154,20 @@ class _Counting:
             for first, last, i in between(start, end, self._mentions):
                 if i != self._whom:
                     self._signs[i].add((first, last), near=0.0, stated=_IN_SO_MANY_WORDS)
+                    self._said.add(i)
+
+    def _count_siblings(self) -> None:
+        """Whoever is named beside ``whom`` as a child of the same parents."""
+        for (start, end, i), (first, last, other) in pairwise(self._mentions):
+            if (i == self._whom) == (other == self._whom):
+                continue
+            before = _CHILDREN.search(self._story, max(0, start - BESIDE), start)
+            behind = _AND_CHILD.fullmatch(self._story, end, first) if before else None
+            if before and behind and (before["several"] or behind["child"]):
+                sibling, place = (other, (first, last)) if i == self._whom else (i, (start, end))
+                self._signs[sibling].add(place, near=0.0, stated=_IN_SO_MANY_WORDS)
+                self._signs[sibling].inverse += _HIS_SON_NAMED  # which is told of either
+                self._said.add(sibling)
 
     def _is_told_together(self, i: int) -> bool:
         """Whether a sentence with a word of the relation names both ``whom`` and somebody, or somewhere."""

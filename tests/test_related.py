@@ -142,6 +142,8 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> BookQA:
         "They lived in Trewell, and their home in Trewell was old. Jenna laughed. In Trewell it rained. ",
         "Jenna Stone lived at Penwarden. Jenna said that it was cold in Penwarden, and in Trewell, too. ",
         "Kitto Rowe said that it rained. Bram lived in Farrow. Kitto Rowe laughed, and Kitto said so. ",
+        "Orla saw a widow with her daughter Demelza and her son Perran. “So it is,” said Perran, for he was "
+        "glad. “It is,” said Demelza, and she laughed. Perran said that he knew Bram and his brother. ",
     )
     return BookQA(store_of(scenes, tmp_path_factory.mktemp("others")))
 
@@ -150,6 +152,11 @@ def test_whom_somebody_is_said_to_have_married_goes_before_who_stands_by(others:
     cited = answer(others, "Whom does Kitto marry?")
     assert cited.text == "Lowena Tull"
     assert cited.note == "named most where the marriage of Kitto may be spoken of: counted, not read"
+
+
+def test_children_who_are_named_together_are_brother_and_sister(others: BookQA) -> None:
+    assert answer(others, "Who is Demelza's brother?").text == "Perran"
+    assert answer(others, "Who is Perran's sister?").text == "Demelza"
 
 
 def test_a_home_is_a_place_that_a_sentence_names_beside_whoever_lives_there(others: BookQA) -> None:
