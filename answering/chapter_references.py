@@ -43,12 +43,19 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _IN_PART = re.compile(_PARTS, re.IGNORECASE)
-_UNIT = "|".join(("chapter|canto|stave|letter|act|adventure|story|tale|sketch|section", *CHAPTERS_ELSEWHERE))
+_CHAPTER_WORD = r"(?:chapter|chap\b\.?|ch\b\.?)(?:\s+(?:number|no\.))?"
+_UNIT = "|".join(
+    (
+        _CHAPTER_WORD,
+        "canto|stave|letter|act|adventure|story|tale|sketch|section|episode",
+        *CHAPTERS_ELSEWHERE,
+    )
+)
 _LABEL = rf"(?:{_UNIT}|number|no\.)"
 _BEHIND = rf"\b(?!\s+(?:{_ABOVE}))[\s.:,;)—–-]*"
 _HEADING = re.compile(rf"\A\s*(?:(?:{_LABEL}|{_ABOVE})\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
 _NUMBER = re.compile(rf"\s*(?:{_LABEL}\s+)?(?:the\s+)?({NUMERAL}){_BEHIND}", re.I)
-_PLAIN_NUMBER = re.compile(rf"\s*(?:chapter\s+(?:the\s+)?({NUMERAL})|({NUMERAL})(?=[.:)]))", re.I)
+_PLAIN_NUMBER = re.compile(rf"\s*(?:{_CHAPTER_WORD}\s+(?:the\s+)?({NUMERAL})|({NUMERAL})(?=[.:)]))", re.I)
 # Behind a part. What else begins with a number there is a title: "Number Forty", "I Go to Bristol".
 _INNER = re.compile(
     rf"(?:{_UNIT})\s+(?:the\s+)?({NUMERAL})|(?:the\s+)?({NUMERAL})\s+(?:{_UNIT})\b"

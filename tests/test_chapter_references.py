@@ -258,6 +258,12 @@ def test_of_a_book_without_chapters_all_passages_are_searched(qa: BookQA) -> Non
 @pytest.mark.parametrize(
     ("title", "number"),
     [
+        ("CHAP. IV", 4),
+        ("Ch. 12: The Weir", 12),
+        ("Chapter 1123: The Weir", 1123),
+        ("Chapter No. 3", 3),
+        ("Chapter the 2d", 2),
+        ("Season 1, Episode 2", 2),
         ("Chapter XII. The Bell", 12),
         ("12", 12),
         ("FOURTH ACT", 4),

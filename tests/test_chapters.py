@@ -65,6 +65,48 @@ def titles(text: str) -> list[str]:
         ),
         (("One", "Two", "Three"), ["One", "Two", "Three"]),
         (("One\n\nThe Weir", "Two\n\nThe Mill"), ["One. The Weir", "Two. The Mill"]),
+        (("Ch. 1: The Weir", "Ch. 2: The Mill"), ["Ch. 1: The Weir", "Ch. 2: The Mill"]),
+        (("Chapter 1123: The Weir", "Chapter 1124"), ["Chapter 1123: The Weir", "Chapter 1124"]),
+        (("Chapter 1.1: The Weir", "Chapter 1.2"), ["Chapter 1.1: The Weir", "Chapter 1.2"]),
+        (("Chapter #1", "Chapter: Two"), ["Chapter 1", "Chapter Two"]),
+        (("Chapter Number One", "Chapter\u2014Two"), ["Chapter Number One", "Chapter Two"]),
+        (("1st Chapter", "Chapter the 2d"), ["1st Chapter", "Chapter the 2d"]),
+        (("Chapter 1 | The Weir", "Chapter 2 ~ The Mill ~"), ["Chapter 1: The Weir", "Chapter 2: The Mill"]),
+        (("# Chapter 1", "## Chapter 2: The Mill"), ["Chapter 1", "Chapter 2: The Mill"]),
+        (("=== Chapter 1 ===", "*** Chapter 2: The Mill ***"), ["Chapter 1", "Chapter 2: The Mill"]),
+        (("-- Chapter 1 --", "\u2014 Chapter 2: The Mill \u2014"), ["Chapter 1", "Chapter 2: The Mill"]),
+        (("Chapter 1: The Weir\n=====", "Chapter 2\n-----"), ["Chapter 1: The Weir", "Chapter 2"]),
+        (("-----\nChapter 1: The Weir\n-----", "* * *\nChapter 2"), ["Chapter 1: The Weir", "Chapter 2"]),
+        (
+            ("Prologue: The Weir", "Chapter 1", "Interlude 2", "Epilogue \u2013 The Mill"),
+            ["Prologue: The Weir", "Chapter 1", "Interlude 2", "Epilogue \u2013 The Mill"],
+        ),
+        (("# Prologue", "# Chapter 1"), ["Prologue", "Chapter 1"]),
+        (
+            ("ACT I. SCENE 1.", "ACT I. SCENE 2. A weir", "ACT II. SCENE 1."),
+            ["ACT I, SCENE 1", "ACT I, SCENE 2: A weir", "ACT II, SCENE 1"],
+        ),
+        (
+            ("Book 1, Chapter 1 - The Weir", "Book 1, Chapter 2", "Book 2, Chapter 3"),
+            ["Book 1, Chapter 1: The Weir", "Book 1, Chapter 2", "Book 2, Chapter 3"],
+        ),
+        (("Volume 1 Chapter 1: The Weir", "Volume 1 Chapter 2"), ["Chapter 1: The Weir", "Chapter 2"]),
+        (
+            ("Arc 1: The Weir\n\nChapter 1", "Arc 2\n\nChapter 2"),
+            ["Arc 1: The Weir, Chapter 1", "Arc 2, Chapter 2"],
+        ),
+        (("Season 1, Episode 1", "Season 2, Episode 1"), ["Season 1, Episode 1", "Season 2, Episode 1"]),
+        (("- 1 -", "- 2 -", "- 3 -"), ["1", "2", "3"]),
+        (("\u2014 I \u2014", "\u2014 II \u2014"), ["I", "II"]),
+        (("\xa7 1", "\xa7 2"), ["1", "2"]),
+        (("* One *", "* Two *"), ["One", "Two"]),
+        (("Log 1: The Weir", "Log 2", "Log 3"), ["Log 1: The Weir", "Log 2", "Log 3"]),
+        (("Log Entry I", "Log Entry II", "Log Entry III"), ["Log Entry I", "Log Entry II", "Log Entry III"]),
+        (("3 May.", "4 May.", "9 May. The Weir"), ["3 May", "4 May", "9 May. The Weir"]),
+        (
+            ("Monday, March 3rd", "_Sunday, the 9th of March, 1871._", "Friday"),
+            ["Monday, March 3rd", "Sunday, the 9th of March, 1871", "Friday"],
+        ),
         (("CHAPITRE PREMIER", "CHAPITRE II"), ["CHAPITRE PREMIER", "CHAPITRE II"]),
         (("Erstes Kapitel", "Zweites Kapitel\nDas Wehr"), ["Erstes Kapitel", "Zweites Kapitel: Das Wehr"]),
         (("1. Kapitel", "2. Kapitel: Das Wehr"), ["1. Kapitel", "2. Kapitel: Das Wehr"]),
@@ -234,6 +276,11 @@ def test_scene_headings_of_a_screenplay_are_chapters() -> None:
         "CHAPTER\nI.   THE WEIR\nII.  THE MILL\nIII. THE GULL",
         "Part\nI have read of it is wet.",
         "Night\nOne Gull",
+        "\u2014 Chapter two, she said, and slept.",
+        "- Chapter two of a list",
+        "Part 1066",
+        "Epilogue to a gull: a serious matter",
+        "3 May",
     ],
 )
 def test_prose_that_begins_like_a_heading_is_not_a_chapter(paragraph: str) -> None:
@@ -359,6 +406,26 @@ def test_lines_in_capitals_that_stand_far_apart_are_chapters() -> None:
     assert titles(text) == ["THE WEIR", "THE MILL", "THE FLOOD"]
 
 
+def test_titles_far_below_what_is_before_them_are_chapters() -> None:
+    titled = [f"{title}\n\n{PROSE}\n\n{PROSE}\n\n{PROSE}" for title in ("A Gull", "The Weir", "The Mill")]
+    listed = "Tales of 1871\n\n    A Gull           1\n\n    The Weir         9\n\n    The Mill        17"
+    text = "\n\n\n\n\n".join(["The Miller's Gull", listed, *titled])
+    assert titles(text) == ["A Gull", "The Weir", "The Mill"]
+
+
+def test_numbers_amid_sentences_are_of_pages_and_no_chapters() -> None:
+    half = PROSE.removesuffix(" his sacks of barley again.")
+    pages = [f"{half}\n\n{number}" for number in range(1, 9)]
+    assert titles(book(*pages)) == []
+    assert titles(book(*[page.replace("miller count\n", "miller.\n") for page in pages])) != []
+
+
+def test_a_chapter_behind_the_only_part_on_its_line_begins_with_the_line() -> None:
+    first, second = find_chapters(book("Volume 1 Chapter 1", PROSE, "Volume 1 Chapter 2", PROSE))
+    assert (first.start, second.title) == (0, "Chapter 2")
+    assert first.end == len(book("Volume 1 Chapter 1", PROSE))
+
+
 def test_notes_after_the_story_are_no_part_of_its_last_chapter() -> None:
     text = book(
         "CHAPTER I", PROSE, "FOOTNOTES", "[1] A gull.", "CHAPTER II", PROSE, "FOOTNOTES", "[2] A mill."
@@ -398,6 +465,11 @@ def test_chapters_never_overlap_and_bound_text(parts: list[str]) -> None:
     ("text", "value"),
     [
         ("12", 12),
+        ("1123", 1123),
+        ("2nd", 2),
+        ("21ST", 21),
+        ("3d", 3),
+        ("2x", None),
         ("XIV", 14),
         ("xl", 40),
         ("CXXIX", 129),

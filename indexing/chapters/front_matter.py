@@ -17,8 +17,11 @@ from indexing.chapters.headings import (
     Heading,
     clean,
     in_order,
+    is_title,
     lines_alone,
+    without_footnote,
 )
+from indexing.chapters.numerals import NUMERAL
 
 _FRONT_NAMES = (
     "preface|introduction|introductory|foreword|proem|prologue|induction|dramatis person(?:ae|\u00e6)"
@@ -36,6 +39,8 @@ NAMED = re.compile(
 SLUG_LINE = re.compile(
     r"^[^\S\n]*+(?:\d{1,3}[A-Za-z]?[.)]?\s+)?(?P<label>(?:INT|EXT|INTERIOR|EXTERIOR|I/E|E/I)\b[^\n]*)$", re.M
 )
+# A title behind the name, which may be counted: "Prologue: The Fair", "Interlude 2".
+_TITLED = re.compile(rf"(?:\s+(?:{NUMERAL}|[A-H]))?(?:(?:\s*[:\u2013\u2014]|\s+-)\s*(?P<title>\S[^\n]*))?")
 _MOST_TIMES = 3
 _LONGEST_NAME = 70
 
@@ -45,9 +50,9 @@ def named_headings(text: str) -> list[Heading]:
     headings: list[Heading] = []
     interludes: list[Heading] = []
     for match in lines_alone(text, NAMED):
-        line = match[0].strip(" _*.:")
+        line = clean(match[0]).strip(" _*.:-\u2013\u2014")
         alone = text[match.end() : match.end() + 2] in ("\n\n", "")
-        exact = line[:1].isupper() and not re.search(r"\w", match["rest"])
+        exact = line[:1].isupper() and (not re.search(r"\w", match["rest"]) or _is_titled(match))
         if not alone or not (exact or line.isupper()) or len(line) > _LONGEST_NAME:
             continue
         kind = BACK if match["back"] else NOTES if match["notes"] else FRONT
@@ -57,6 +62,13 @@ def named_headings(text: str) -> list[Heading]:
     times = Counter(heading.title for heading in headings)
     few = [heading for heading in headings if times[heading.title] <= _MOST_TIMES]  # more is a play's speaker
     return in_order(few + interludes)
+
+
+def _is_titled(match: re.Match[str]) -> bool:
+    """Whether what stands behind the name is its number, its title or both; not of notes."""
+    rest = without_footnote(match["rest"]).rstrip(" _*=~]#+>.:,;-\u2013\u2014")
+    found = None if match["notes"] else _TITLED.fullmatch(rest)
+    return found is not None and (not found["title"] or is_title(found["title"]))
 
 
 def scene_headings(text: str) -> list[Heading]:

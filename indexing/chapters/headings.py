@@ -16,7 +16,13 @@ BACK_MATTER = -9  # belongs to no part
 # Kinds that no number counts.
 TITLE, FRONT, BACK, NOTES, SHOT = "title", "front matter", "back matter", "notes", "scene heading"
 
-EDGE = r"[^\S\n]*+[_*=~\[\"\u201c]{0,2}+"  # indentation, and the marks of emphasis of plain-text books
+# Indentation, and what stands before a heading of a plain text: marks of emphasis, of Markdown, or a rule,
+# which where it is of dashes has to stand behind it, too, or it may be a list's or a speech's.
+EDGE = (
+    r"[^\S\n]*+(?:[_*=~\[\"\u201c]{0,2}+|[#*=~_+<]{1,80}+[^\S\n]*+"
+    r"|[-\u2013\u2014]{1,80}+[^\S\n]*+(?=[^\n]{1,200}[-\u2013\u2014][^\S\n]*$))"
+)
+_RULE = re.compile(r"(?:[^\S\n]*+[-=_*~#+\u2013\u2014\u2500]){3,80}+[^\S\n]*+$", re.M)
 _FOOTNOTE = re.compile(r"(?<!\s)\s*+[\[(](?:\d+|\*)[\])]$")
 _PAGE_NUMBER = re.compile(r"(?<![\s.])(?=\s\s|\t|\s?\.\s?\.)[\s.]++\d+$")
 _LONGEST_LINE = 100
@@ -61,10 +67,15 @@ def has_page_number(line: str) -> bool:
 
 
 def lines_alone(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Matches of a pattern for a line, where it is short, below a blank line and without a page number."""
+    """Matches of a pattern for a line, where it is short, below a blank line and without a page number.
+
+    A rule may be between.
+    """
     at = 0
     while at >= 0:
         match = pattern.match(text, at)
+        if match is None and (above := _RULE.match(text, at)):
+            match = pattern.match(text, above.end() + 1)
         if match and len(match[0].strip()) <= _LONGEST_LINE and not has_page_number(match[0]):
             yield match
         at = text.find("\n\n", at)
@@ -92,6 +103,11 @@ def lines_below(text: str, end: int, most: int) -> tuple[list[str], int]:
     return lines, end
 
 
+def is_rule(line: str) -> bool:
+    """Whether a line is of strokes or stars alone."""
+    return _RULE.fullmatch(line) is not None
+
+
 def without_footnote(line: str) -> str:
     """A line without the mark of a footnote at its end."""
     return _FOOTNOTE.sub("", line)
@@ -99,7 +115,7 @@ def without_footnote(line: str) -> str:
 
 def clean(title: str) -> str:
     """A title on one line, without the marks of emphasis and the punctuation around it."""
-    return re.sub(r"\s+", " ", without_footnote(title)).strip(" _*=~[]").rstrip(".:,;-\u2014 ")
+    return re.sub(r"\s+", " ", without_footnote(title)).strip(" _*=~[]#+<>").rstrip(".:,;-\u2013\u2014 ")
 
 
 def in_order(headings: list[Heading]) -> list[Heading]:

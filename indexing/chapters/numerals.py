@@ -1,4 +1,4 @@
-"""The numbers that headings carry: 12, XII, twelve, the twelfth, three hundred and two."""
+"""The numbers that headings carry: 12, XII, twelve, the twelfth, 12th, three hundred and two."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ _SPELT = (
     rf"(?:({'|'.join(_TENS)}){_JOIN})?({_ANY})"
 )
 _SPELT_FORM = re.compile(_SPELT, re.I)
+_DIGITS_FORM = re.compile(r"(\d+)(?:st|nd|rd|th|d)?", re.I)
 # Without groups, to be a piece of other patterns.
-NUMERAL = r"(?:\d{1,3}|[IVXLCivxlc]+|(?i:" + re.sub(r"\((?!\?)", "(?:", _SPELT) + r"))(?!['\u2019]|[^\W_])"
+NUMERAL = (
+    r"(?:\d{1,4}(?i:st|nd|rd|th|d)?|[IVXLCivxlc]+|(?i:"
+    + re.sub(r"\((?!\?)", "(?:", _SPELT)
+    + r"))(?!['\u2019]|[^\W_])"
+)
 
 
 def numeral(text: str) -> int | None:
     """The value of an arabic or roman numeral or of a number in words below 1,000; None for anything else."""
-    if text.isdecimal():
-        return int(text)
+    if digits := _DIGITS_FORM.fullmatch(text):
+        return int(digits[1])
     if _ROMAN_FORM.fullmatch(text):
         values = [_ROMAN[letter] for letter in text.upper()]
         pairs = zip(values, [*values[1:], 0], strict=True)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from indexing.book import Chapter
-from indexing.chapters.divisions import bare_numerals, divisions
+from indexing.chapters.divisions import bare_numerals, counted_otherwise, divisions
 from indexing.chapters.front_matter import named_headings, scene_headings
 from indexing.chapters.headings import ACT, CHAPTER, FRONT, NOTES, PART, SHOT, STORY, TITLE, Heading, in_order
+from indexing.chapters.set_apart import dated_entries, titles_set_apart
 from indexing.chapters.titles import ContentsList, find_contents, lines_in_capitals, listed_titles
 
 _LONGEST_ENTRY = 12  # words between two lines of a list of contents
@@ -31,8 +32,9 @@ def find_chapters(text: str) -> tuple[Chapter, ...]:
     headings = drop_contents(text, headings, contents)
     if contents:
         headings = in_order(headings + listed_titles(text, contents, headings))
-    if sum(heading.level >= ACT and heading.kind != FRONT for heading in headings) < 2:
-        headings = _without_repeats(in_order(headings + lines_in_capitals(text)))
+    for find in (lines_in_capitals, counted_otherwise, dated_entries, titles_set_apart):
+        if sum(heading.level >= ACT and heading.kind != FRONT for heading in headings) < 2:
+            headings = _without_repeats(in_order(headings + find(text)))
     return nested(text, headings)
 
 

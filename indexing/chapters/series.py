@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +14,9 @@ from indexing.chapters.headings import Heading, in_order
 _FEWEST_WORDS = 100  # between two numerals, as a rule
 _LEAST_COVERED = 0.3  # of the text
 _MOST_OPEN = 8  # series that wait for the same number
+# The end of a line of prose that no sentence ends with, above a numeral and what marks that.
+_AMID = re.compile(r"(?:[^\s*]+[^\S\n]+){3,}[^\s]*[^\W_][,;]?\n[\s_*~=\xa7#(\u2013\u2014-]*\Z")
+_BEFORE = 100  # characters
 _Style = tuple[bool, str, bool]  # whether a numeral is in digits, what is behind it, whether a title is
 _UNMARKED: _Style = (False, " ", True)
 
@@ -58,10 +62,20 @@ def long_series(text: str, numerals: list[Heading]) -> list[Heading]:
         series.style, series.words = style, words
         series.numerals.append(heading)
         waiting[number + 1].append(series)
-    long = [series for series in found if series.lengths and median(series.lengths) >= _FEWEST_WORDS]
+    long = [
+        series
+        for series in found
+        if series.lengths and median(series.lengths) >= _FEWEST_WORDS and not _are_pages(text, series)
+    ]
     kept = in_order([heading for series in long for heading in series.numerals])
     covered = sum(after.start - before.start for before, after in pairwise(kept))
     return kept if covered > _LEAST_COVERED * len(text) else []
+
+
+def _are_pages(text: str, series: _Series) -> bool:
+    """Whether numerals are of pages, most of which end amid a sentence."""
+    before = (text[max(0, heading.start - _BEFORE) : heading.start] for heading in series.numerals)
+    return 2 * sum(_AMID.search(each) is not None for each in before) > len(series.numerals)
 
 
 def _style(text: str, heading: Heading) -> _Style:

@@ -96,13 +96,16 @@ def lines_in_capitals(text: str) -> list[Heading]:
         for match in _ALONE_AND_APART.finditer(text)
         if match[1].isupper() and is_title(match[1])
     ]
+    return far_apart(text, headings)
+
+
+def far_apart(
+    text: str, headings: list[Heading], fewest: int = _FEWEST_WORDS, typical: int = _TYPICAL_WORDS
+) -> list[Heading]:
+    """The headings with ``fewest`` words and more up to the next, where three have, half ``typical``."""
     words = [len(text[before.end : after.start].split()) for before, after in pairwise(headings)]
-    long = [
-        heading
-        for heading, count in zip(headings, [*words, _FEWEST_WORDS], strict=False)
-        if count >= _FEWEST_WORDS
-    ]
-    return long if len(long) >= 3 and median(words) >= _TYPICAL_WORDS else []
+    long = [heading for heading, count in zip(headings, [*words, fewest], strict=False) if count >= fewest]
+    return long if len(long) >= 3 and median(words) >= typical else []
 
 
 def _heading(text: str, start: int, end: int) -> Heading:
