@@ -244,6 +244,22 @@ def test_a_title_page_is_no_chapter_and_the_authors_that_a_page_states_are_the_b
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "<title>The Gull, by Anse Vell\u2014A Project Gutenberg eBook</title><h1>THE GULL</h1>"
+        "<h2>BY ANSE VELL</h2>",
+        "<title>The Gull - anse - Weirs</title><h1>The Gull</h1>"
+        "<p>by <a rel='author' href='x'>Anse Vell</a></p>",
+        "<title>The Gull | Tales of a Weir</title><h1>The Gull</h1><h2>Anse Vell</h2><p>by Anse Vell</p>",
+    ],
+)
+def test_a_page_is_called_what_its_story_is_and_whoever_wrote_it_is_no_chapter(head: str) -> None:
+    book = read("gull.html", f"{head}<h2>The Weir</h2><p>{PROSE}</p><h2>The Mill</h2><p>{PROSE}</p>")
+    assert (book.title, book.author) == ("The Gull", "Anse Vell")
+    assert titles(book) == ["The Weir", "The Mill"]
+
+
+@pytest.mark.parametrize(
     "link",
     [
         '<sup><a href="#n1" role="doc-noteref">1</a></sup>',

@@ -11,6 +11,7 @@ from indexing.formats.gutenberg import (
     stated_author,
     stated_language,
     stated_title,
+    title_and_author,
     title_page,
 )
 
@@ -103,6 +104,7 @@ def test_a_stated_title_may_go_over_two_lines() -> None:
         ("It rained.\n\nThe gull sat on the weir.", None),
         ("CHAPTER 1\n\nIt rained.", None),
         ("PROLOGUE\n\nIt rained.", None),
+        ("II\n\nIt rained.", None),
         ("INT. A MILL - NIGHT\n\nIt rains.", None),
     ],
 )
@@ -116,6 +118,15 @@ def test_the_title_stands_first_on_the_title_page(page: str, title: str | None) 
         ("THE WEIR\n\nBy ANSE VELL\n\nCHAPTER I", "ANSE VELL"),
         ("The Weir\n\nby\n\nA. J. van der Vell\n\nI", "A. J. van der Vell"),
         ("_The Weir_\n\n_by Anse Vell_\n", "Anse Vell"),
+        ("The Weir\n\nBy A. J. Vell [Anse Joan Vell]\n", "A. J. Vell"),
+        ("The Weir\n\nby Anse Vell (1871-1930)\n", "Anse Vell"),
+        ("The Weir\n\nby Anse Vell, M.A., Ph.D.\n", "Anse Vell"),
+        ('The Weir\n\nBy Anse Vell, author of "The Mill," etc.\n', "Anse Vell"),
+        ("The Weir\n\nBY ANSE VELL AND WILM ORR\n", "ANSE VELL, WILM ORR"),
+        ("The Weir\n\nA Novel by Anse Vell & Wilm Orr\n", "Anse Vell, Wilm Orr"),
+        ("The Weir\n\nWritten by Anse Vell\n", "Anse Vell"),
+        ("The Weir\n\n_by_ Anse Vell\n", "Anse Vell"),
+        ("The Weir\n\nBy the author of The Mill\n", None),
         ("The gull sat\nby the weir of the mill\nand watched.", None),
         ("THE WEIR\n\nBy the same miller\n", None),
     ],
@@ -128,6 +139,24 @@ def test_a_header_states_author_and_language() -> None:
     head = "The Project Gutenberg EBook\n\nTitle: The Weir\n\nAuthor: Anse Vell\n\nLanguage: English\n"
     assert (stated_author(head), stated_language(head)) == ("Anse Vell", "en")
     assert stated_author("Author: a line of a play") is None
+    assert stated_author("Title: The Weir\nAuthor: Anse Vell\n\nIt rained.") == "Anse Vell"
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ("The Project Gutenberg eBook of The Weir, by Anse Vell.", ("The Weir", "Anse Vell")),
+        ("The Weir, by Anse Vell\u2014A Project Gutenberg eBook", ("The Weir", "Anse Vell")),
+        ("The Weir | Project Gutenberg", ("The Weir", None)),
+        ("The Project Gutenberg E-text of The Weir", ("The Weir", None)),
+        ("The Weir, by Anse Vell", ("The Weir, by Anse Vell", None)),
+        (None, (None, None)),
+    ],
+)
+def test_what_gutenbergs_pages_are_called_is_title_and_author(
+    called: str | None, expected: tuple[str | None, str | None]
+) -> None:
+    assert title_and_author(called) == expected
 
 
 @pytest.mark.parametrize(

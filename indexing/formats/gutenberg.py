@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from indexing.chapters.divisions import divisions
 from indexing.chapters.front_matter import SLUG_LINE, named_headings
+from indexing.chapters.numerals import numeral
 
 _START = re.compile(
     r"^\*{2,3} ?START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n]+?\*\*\*)?$"
@@ -29,6 +30,7 @@ _CREDITS = re.compile(
 )
 _TITLE = re.compile(r"^Title:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
 _AUTHOR = re.compile(r"^Author:[^\S\n]*([^\n]+(?:\n[^\S\n]+[^\n]+)*)", re.M)
+_HEADER = re.compile(r"Title:[^\n]+(?:\n[^\n]+){0,3}\n{1,2}Author:")  # as other libraries have it, too
 _BETWEEN_AUTHORS = re.compile(r"(?<!,)(?<!&)(?<!\band)\n\s*")  # the lines of their names
 _LANGUAGE = re.compile(r"^Language:[^\S\n]*(\w+)", re.M)
 _LANGUAGES = {
@@ -46,17 +48,30 @@ _LANGUAGES = {
 }
 _ENCODING = re.compile(rb"^Character set encoding:\s*(\S+)", re.M | re.I)
 _HEAD = 40_000  # characters in which a header ends
-_BY_LINE = re.compile(r"^[^\S\n]*_?by\b_?[.:]?[^\S\n]*[^\n]{0,60}$", re.M | re.I)
-# Capitalised words and initials, with what stands before surnames.
+_WRITTEN = r"^[^\S\n]*_?(?i:(?:written|told|a (?:novel|romance|tale|story|play))\s+)?_?"
+_BY_LINE = re.compile(rf"{_WRITTEN}by(?![^\W_])_?[.:]?[^\S\n]*[^\n]{{0,60}}$", re.M | re.I)
+# Capitalised words and initials, with what stands before surnames and between two names; behind them letters
+# (M.A.), another name or years in brackets, and what else they wrote.
 _BY_NAME = re.compile(
-    r"^[^\S\n]*_?(?:by|BY|By)\b_?[.:]?\s+"
-    r"((?:[^\W\d_a-z][\w.'\u2019-]*(?:[^\S\n]+(?:de|von|van|der|la|le|du)\b)*[^\S\n]*){1,6})[\s_.]*$",
+    rf"{_WRITTEN}(?:by|BY|By)(?![^\W_])_?[.:]?\s+"
+    r"((?:[^\W\d_a-z][\w.'\u2019-]*(?:[^\S\n]+(?:(?:de|von|van|der|la|le|du|and)\b|&))*[^\S\n]*){1,6})"
+    r"(?:,(?:[^\S\n]*(?:[A-Z][A-Za-z]{0,3}\.){1,4},?){1,4}|,?[^\S\n]*(?i:author) (?i:of)\b[^\n]*)?[^\S\n]*"
+    r"(?:\[[^\]\n]*\]|\([^)\n]*\))?[\s_.]*$",
     re.M,
+)
+_AND = re.compile(r"\s+(?:and|AND|&)\s+")
+# What a page of Project Gutenberg's is called.
+_PAGE_TITLE = re.compile(
+    r"(?:(?:The )?Project Gutenberg(?:['\u2019]s)?(?: e-?(?:book|text)(?: of)?)?,? )?(?P<title>.+?)"
+    r"(?:,? by (?P<author>[^|]+?))?"
+    r"(?:\s*(?:\||[-\u2013\u2014]+)\s*(?:A )?Project Gutenberg(?: e-?(?:book|text))?)?\.?",
+    re.I,
 )
 _FIRST_PAGE = 1500  # characters
 _RUNNING = re.compile(r"\b[^\W\d_A-Z]{4}")  # no word of a title that has capitals where titles have them
 _BESIDE_THE_TITLE = ("[", "Transcriber", "TRANSCRIBER", "Note:", "+--")
 _LONGEST_TITLE = 100
+_LONGEST_PAGE_TITLE = 300
 
 
 def body_span(text: str) -> tuple[int, int]:
@@ -92,7 +107,7 @@ def _between_books(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def stated_title(text: str) -> str | None:
-    """The title that the header of a normalised Gutenberg text states."""
+    """The title that the header of a normalised Gutenberg text states, or of one that begins with it."""
     found = _stated(_TITLE, text)
     return found and " ".join(found.split())
 
@@ -109,7 +124,8 @@ def stated_language(text: str) -> str | None:
 
 
 def _stated(line: re.Pattern[str], text: str) -> str | None:
-    match = line.search(text, 0, _HEAD) if "project gutenberg" in text[:_HEAD].lower() else None
+    is_headed = _HEADER.match(text) or "project gutenberg" in text[:_HEAD].lower()
+    match = line.search(text, 0, _HEAD) if is_headed else None
     return match[1].strip() if match else None
 
 
@@ -129,7 +145,12 @@ def title_page(text: str) -> str | None:
         )
         if paragraph.strip().startswith(_BESIDE_THE_TITLE) or not re.search(r"\w", title):
             continue
-        if divisions(paragraph) or named_headings(paragraph) or SLUG_LINE.match(paragraph):
+        if (
+            (numeral(title) and not by)
+            or divisions(paragraph)
+            or named_headings(paragraph)
+            or SLUG_LINE.match(paragraph)
+        ):
             return None  # where the story begins
         return title if len(title) <= _LONGEST_TITLE and (by or title.isupper()) else None
     return None
@@ -138,7 +159,15 @@ def title_page(text: str) -> str | None:
 def author_on_title_page(text: str) -> str | None:
     """The author on the first page of a book: the name of the first line ``by NAME``."""
     by = _BY_NAME.search(text[:_FIRST_PAGE])
-    return " ".join(by[1].split()).strip("_ ") or None if by else None
+    return ", ".join(_AND.split(" ".join(by[1].split()).strip("_ "))) or None if by else None
+
+
+def title_and_author(page_title: str | None) -> tuple[str | None, str | None]:
+    """The title and the author in what a page of Project Gutenberg's is called; any other's is its title."""
+    if page_title is None or "project gutenberg" not in page_title.lower():
+        return page_title, None
+    match = _PAGE_TITLE.fullmatch(page_title[:_LONGEST_PAGE_TITLE])
+    return (match["title"], match["author"]) if match else (page_title, None)
 
 
 def signed(text: str) -> int | None:

@@ -91,7 +91,8 @@ def read_page(data: bytes, name: str, charset: str | None = None) -> Page:
     reader.close()
     reader.end_block()
     title = normalise(_SPACE.sub(" ", "".join(reader.title)))
-    return Page(title or None, tuple(reader.blocks), listed(map(normalise, reader.authors)), reader.language)
+    author = listed(map(normalise, reader.authors)) or listed(map(normalise, reader.signatures))
+    return Page(title or None, tuple(reader.blocks), author, reader.language)
 
 
 class _PageReader(HTMLParser):
@@ -99,6 +100,7 @@ class _PageReader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.title: list[str] = []
         self.authors: list[str] = []
+        self.signatures: list[str] = []  # links that are said to lead to who wrote the page
         self.language: str | None = None
         self.blocks: list[Block] = []
         self._pieces: list[str] = []
@@ -112,6 +114,7 @@ class _PageReader(HTMLParser):
         self._quotations = 0  # open ones, whose marks a browser writes
         self._raised = 0  # open elements whose text is above the line
         self._link: int | None = None  # where in the pieces an open link began
+        self._is_signature = False  # that link
         self._is_raised = False  # that link
         self._initial = (0, "")  # how many pieces there were behind the last picture of a letter, and which
 
@@ -188,6 +191,7 @@ class _PageReader(HTMLParser):
             self._is_raised = True
         elif tag == "a" and any(key in ("href", "filepos") for key, _ in attributes):
             self._link, self._is_raised = len(self._pieces), self._raised > 0
+            self._is_signature = "author" in (dict(attributes).get("rel") or "").lower().split()
         elif tag in ("td", "th", "img"):
             self._pieces.append(" ")
             alt = normalise(dict(attributes).get("alt") or "") if tag == "img" and not self._left_out else ""
@@ -231,7 +235,9 @@ class _PageReader(HTMLParser):
         if self._is_raised and NOTE_MARK.fullmatch(text):
             del self._pieces[self._link :]
             self._visible -= len("".join(text.split()))
-        self._link = None
+        if self._is_signature and len(self.signatures) < _MOST_AUTHORS:
+            self.signatures.append(_SPACE.sub(" ", text))
+        self._link, self._is_signature = None, False
 
     def _leave(self) -> str:
         """Close the innermost element whose text is left out; its tag."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -57,20 +57,6 @@ def read_book(
     text = document.content.text
     start, end = gutenberg.body_span(text)
     body = text[start:end]
-    if not re.search(r"\w", body):
-        raise SourceError(
-            f"{source.name} holds no text; wanted a book with words in it, not pictures of pages"
-        )
-    if media is Media.TEXT:
-        chapters = find_chapters(body)
-        spans = unsearched(body, chapters, gutenberg.signed(body))
-        document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in spans))
-    else:
-        contents, headings = (
-            _without_title_page(_within(marks, start, end), document, body)
-            for marks in (document.contents, document.content.marks)
-        )
-        chapters = marked_chapters(body, contents, headings)
     if not title:
         title = (
             stated_title(gutenberg.stated_title(text))
@@ -81,6 +67,20 @@ def read_book(
     author = stated_author(gutenberg.stated_author(text)) or stated_author(document.author)
     if author is None:
         author = stated_author(gutenberg.author_on_title_page(body))
+    if not re.search(r"\w", body):
+        raise SourceError(
+            f"{source.name} holds no text; wanted a book with words in it, not pictures of pages"
+        )
+    if media is Media.TEXT:
+        chapters = find_chapters(body)
+        spans = unsearched(body, chapters, gutenberg.signed(body))
+        document = replace(document, left_out=tuple(LeftOut(start + s, start + e) for s, e in spans))
+    else:
+        contents, headings = (
+            _without_title_page(_within(marks, start, end), (document.title, author), body)
+            for marks in (document.contents, document.content.marks)
+        )
+        chapters = marked_chapters(body, contents, headings)
     pages = tuple(Page(page.label, max(0, page.start - start)) for page in document.pages if page.start < end)
     if media not in (Media.TEXT, Media.EPUB, Media.MOBI):  # whose documents say more than headings do
         entries = document.contents or document.content.marks
@@ -159,11 +159,24 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             return read_rtf(data)
         case Media.HTML:
             page = read_page(data, name, charset)
-            return Document(join(page.blocks), page.title, page.author, language=page.language)
+            content = join(page.blocks)
+            title, author = gutenberg.title_and_author(_title_of(page.title, content))
+            return Document(content, title, page.author or author, language=page.language)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     if media is Media.MARKDOWN:
         return read_markdown(text, name)
     return Document(MarkedText(with_whole_words(with_blank_lines(text)), (), {}))
+
+
+def _title_of(stated: str | None, content: MarkedText) -> str | None:
+    """The title that a page states, or its one greatest heading where it is that and the site's name."""
+    tops = [mark.label for mark in content.marks if mark.depth == 1]
+    if not stated or len(tops) != 1 or not 0 < len(tops[0]) <= _LONGEST_TITLE:
+        return stated
+    named = re.match(
+        rf"{re.escape(_on_one_line(tops[0]))}(?=\s*[|\u2013\u2014]|\s+-\s)", stated.strip(), re.I
+    )
+    return named[0] if named else stated
 
 
 def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
@@ -175,21 +188,24 @@ def _within(marks: Sequence[Mark], start: int, end: int) -> list[Mark]:
     ]
 
 
-def _without_title_page(marks: list[Mark], document: Document, text: str) -> list[Mark]:
-    """The marks without the first ones that are the book's title or its authors, with a few words each.
+def _without_title_page(marks: list[Mark], named: Iterable[str | None], text: str) -> list[Mark]:
+    """The marks without the first ones that are ``named`` or one of the names, with a few words each.
 
     A table of contents may stand before them.
     """
-    named = (document.title, document.author, *(document.author or "").split(", "))
-    on_title_page = {" ".join(name.lower().split()) for name in named if name}
+    on_title_page = {_on_one_line(one) for name in named if name for one in (name, *name.split(", "))}
     first = 0
     for at, (mark, after) in enumerate(pairwise(marks), 1):
         is_page = len(text[mark.start : after.start].split()) <= _LONGEST_TITLE_PAGE
-        if is_page and " ".join(mark.label.lower().split()) in on_title_page:
+        if is_page and _on_one_line(mark.label).removeprefix("by ") in on_title_page:
             first = at
         elif not is_apparatus((), mark.label):
             break
     return marks[first:]
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.lower().split()).strip(" .,")
 
 
 def _charset(content_type: str | None) -> str | None:
