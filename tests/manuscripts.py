@@ -152,7 +152,7 @@ def odt(manuscript: Manuscript) -> bytes:
 
 
 def fb2(manuscript: Manuscript, encoding: str = "utf-8") -> bytes:
-    """As e-book programs write it, with links to notes that are not there, another note and a cover."""
+    """As e-book programs write it, with links to notes that are not there, and a cover."""
     first, _, last = manuscript.author.partition(" ")
     sections = ""
     for heading, paragraphs in manuscript.chapters:
@@ -164,7 +164,7 @@ def fb2(manuscript: Manuscript, encoding: str = "utf-8") -> bytes:
         '<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="http://www.w3.org/1999/xlink">'
         f"<description><title-info><author><first-name>{first}</first-name><last-name>{last}</last-name></author>"
         f"<book-title>{manuscript.title.upper()}</book-title></title-info></description><body>{sections}</body>"
-        '<body name="notes"><section id="n1"><p>A note.</p></section></body><binary id="c">AAAA</binary>'
+        '<body name="notes"></body><binary id="c">AAAA</binary>'
         "</FictionBook>"
     ).encode(encoding, "xmlcharrefreplace")
 

@@ -127,6 +127,9 @@ def odt_with_notes() -> bytes:
     return zipped({"content.xml": content}, ("mimetype", "application/vnd.oasis.opendocument.text"))
 
 
+NOTES = ((1, "Osk."), (2, "Grey."))
+
+
 def fb2_with_notes(title: str = "<title><p>{}</p></title>") -> bytes:
     def link(number: int, mark: str, type: str = "note") -> str:
         return f'<a l:href="#n{number}" type="{type}">{mark}</a>'
@@ -164,7 +167,18 @@ def fb2_with_notes(title: str = "<title><p>{}</p></title>") -> bytes:
 )
 def test_notes_stand_behind_the_paragraph_that_leads_to_them(name: str, data: bytes) -> None:
     book = read(name, data)
-    assert book.text == "The Weir\n\nOf Orr.\n\nThe gull sat.\n\nOsk.\n\nGrey.\n\nIt slept."
+    text, _, others = book.text.partition("\n\nNotes\n\n")
+    assert text == "The Weir\n\nOf Orr.\n\nThe gull sat.\n\nOsk.\n\nGrey.\n\nIt slept."
+    assert "Unseen." in others if name.endswith(".fb2") else not others
+
+
+def test_notes_of_an_fb2_that_nothing_leads_to_stand_at_its_end() -> None:
+    notes = "".join(f"<section><title><p>{at}</p></title><p>{text}</p></section>" for at, text in NOTES)
+    story = "<section><title><p>The Weir</p></title><p>The gull [1] sat [2].</p></section>"
+    notes = f"<body name='notes'><title><p>Of gulls</p></title>{notes}</body>"
+    fb2 = f"<FictionBook><body>{story}</body>{notes}</FictionBook>"
+    book = read("gull.fb2", fb2)
+    assert book.text == "The Weir\n\nThe gull [1] sat [2].\n\nOf gulls\n\n1 Osk.\n\n2 Grey."
 
 
 def test_styles_that_are_based_on_headings_are_headings() -> None:
@@ -189,7 +203,7 @@ def test_styles_that_are_based_on_headings_are_headings() -> None:
 def test_verses_of_an_fb2_are_lines_and_sections_in_sections_are_chapters_of_parts() -> None:
     chapter = (
         "<section><title><p>{}</p></title><p>Water.</p>"
-        "<poem><stanza><v>Oh gull</v><v>oh weir</v></stanza></poem></section>"
+        "<poem><title><p>A Song</p></title><stanza><v>Oh gull</v><v>oh weir</v></stanza></poem></section>"
     )
     parts = "".join(
         f"<section><title><p>{part}</p></title>{''.join(map(chapter.format, names))}</section>"
@@ -197,7 +211,7 @@ def test_verses_of_an_fb2_are_lines_and_sections_in_sections_are_chapters_of_par
     )
     book = read("gull.fb2", f"<FictionBook><body><title><p>The Gull</p></title>{parts}</body></FictionBook>")
     assert titles(book) == ["Before, The Weir", "Before, The Mill", "After, The Gull"]
-    assert "Water.\n\nOh gull\noh weir\n\n" in book.text
+    assert "Water.\n\nA Song\n\nOh gull\noh weir\n\n" in book.text
 
 
 def test_an_rtf_is_read_in_the_code_pages_of_its_fonts() -> None:

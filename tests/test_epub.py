@@ -107,6 +107,34 @@ NCX = (
 )
 
 
+def test_parts_that_a_table_of_contents_names_without_a_link_hold_their_chapters() -> None:
+    linked = '<a href="text/{0}.xhtml">{1}</a>'
+    nav = NAV.replace(linked.format("a", "Before the Flood"), "<span>Before the Flood</span>")
+    nav = nav.replace(linked.format("b", "After the Flood"), "<span>After  the Flood</span>")
+    item = '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    first = f"<h2 id='c1'>The Weir</h2><p>{PROSE}</p><h2 id='c2'>The Mill</h2><p>{PROSE}</p>"
+    files = {
+        "OPS/nav.xhtml": nav,
+        "OPS/text/a.xhtml": page(first),
+        "OPS/text/b.xhtml": page(f"<h2 id='c3'>The Gull</h2><p>{PROSE}</p>"),
+        "OPS/package.opf": package(["a", "b"], item),
+    }
+    assert titles(read(pack(files))) == [
+        "Before the Flood, The Weir",
+        "Before the Flood, The Mill",
+        "After the Flood, The Gull",
+    ]
+
+
+def test_headings_that_are_pictures_are_read_by_what_stands_for_them() -> None:
+    body = '<h1><img src="1.png" alt="{}"/></h1><p>' + PROSE + "</p>"
+    names = ("CHAPTER ONE: The Weir", "An ornament", "Chapter Two")
+    files = {f"OPS/text/{key}.xhtml": page(body.format(name)) for key, name in zip("abc", names, strict=True)}
+    book = read(pack({**files, "OPS/package.opf": package(["a", "b", "c"])}))
+    assert titles(book) == ["CHAPTER ONE: The Weir", "Chapter Two"]
+    assert "ornament" not in book.text
+
+
 @pytest.mark.parametrize(
     ("path", "content", "extra", "toc"),
     [

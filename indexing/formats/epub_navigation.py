@@ -83,15 +83,24 @@ def _place(
 
 
 def _links(root: Any, kind: str) -> list[tuple[int, str, str]]:
-    """``(depth, label, href)`` of each entry of the list of that kind in a navigation document."""
+    """``(depth, label, href)`` of each entry of the list of that kind in a navigation document.
+
+    One that is no link, as a part may be, leads to where the first within it does.
+    """
     nav = next((nav for nav in root.iter("nav") if any(value == kind for value in nav.attrib.values())), None)
     if nav is None:
         return []
-    return [
-        (sum(1 for _ in link.iterancestors("ol")), text_of(link), link.get("href"))
-        for link in nav.iter("a")
-        if link.get("href")
-    ]
+    entries = []
+    for element in nav.iter("a", "span"):
+        href = element.get("href") if element.tag == "a" else None
+        if element.tag == "span" and element.getparent().tag == "li":
+            href = next(
+                (link.get("href") for link in element.getparent().iter("a") if link.get("href")), None
+            )
+        if href:
+            depth = sum(1 for _ in element.iterancestors("ol"))
+            entries.append((depth, text_of(element), href))
+    return entries
 
 
 def landmarks_of(root: Any) -> list[tuple[str, str]]:

@@ -21,8 +21,8 @@ _ZIP = b"PK\x03\x04"
 def read_fb2(data: bytes, name: str) -> Document:
     """The book that ``data`` holds, zipped or not; ``name`` is said in errors.
 
-    Notes stand behind the paragraph whose mark leads to them. The marks, notes that none leads to, and
-    pictures are left out. Raises ``SourceError`` for what is damaged or too large.
+    Notes stand behind the paragraph whose mark leads to them, those that none leads to at the end. The marks
+    and pictures are left out. Raises ``SourceError`` for what is damaged or too large.
     """
     if data.startswith(_ZIP):
         archive = Archive(data, name, _KIND)
@@ -33,9 +33,14 @@ def read_fb2(data: bytes, name: str) -> Document:
         raise damaged(name, _KIND, "it is no XML of that kind")
     stated = root.find(".//title-info")
     apart = [body for body in root.iter("body") if (body.get("name") or "").lower() in _APART]
-    sections = (each for body in apart for each in body.iter("section") if each.find("section") is None)
-    notes = {f"#{each.get('id')}": each for each in sections}
+    sections = [each for body in apart for each in body.iter("section") if each.find("section") is None]
+    notes = {f"#{each.get('id')}": each for each in sections if each.get("id")}
     blocks = _blocks(root, notes)
+    apart_still = [each for each in sections if notes.get(f"#{each.get('id')}", each) is not None]
+    if apart_still:
+        title = first_text(title for body in apart for title in body.iterchildren("title"))
+        blocks.append(Block(title or "Notes", 1))
+        blocks += (one for each in apart_still for one in _numbered_note(each))
     if stated is None:
         return Document(join(blocks))
     title = first_text(stated.iter("book-title"))
@@ -114,12 +119,17 @@ def _blocks(root: Any, notes: dict[str, Any]) -> list[Block]:
         if tag in _JOINED:
             joined -= 1
             if not joined:
-                # The title of a body is the book's, and no chapter's.
-                end_block(depth if tag == "title" else 0)
+                # The title of a body is the book's, that of a poem its own; they are no chapter's.
+                end_block(depth if tag == "title" and _is_of_section(element) else 0)
         if inside:
             pieces.append(_folded(element.tail))
     end_block()
     return blocks
+
+
+def _is_of_section(title: Any) -> bool:
+    parent = title.getparent()
+    return parent is None or parent.tag in ("section", "body")
 
 
 def _note(section: Any) -> list[Block]:
@@ -127,6 +137,15 @@ def _note(section: Any) -> list[Block]:
     blocks = _blocks(section, {})
     numbered = blocks and blocks[0].level and NOTE_MARK.fullmatch(blocks[0].text.rstrip("."))
     return [replace(one, level=0) for one in blocks[1 if numbered else 0 :]]
+
+
+def _numbered_note(section: Any) -> list[Block]:
+    """The paragraphs of a note, behind the title that is its number."""
+    blocks = [replace(one, level=0) for one in _blocks(section, {})]
+    numbered = len(blocks) > 1 and NOTE_MARK.fullmatch(blocks[0].text.rstrip("."))
+    if numbered:
+        blocks[:2] = [replace(blocks[1], text=f"{blocks[0].text} {blocks[1].text}")]
+    return blocks
 
 
 def _is_strong(element: Any) -> bool:

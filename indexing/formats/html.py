@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from indexing.formats.archive import listed
-from indexing.formats.markup import BEFORE_INITIAL, NOTE_MARK, WORDS_OF_ONE_LETTER, Block
+from indexing.formats.markup import BEFORE_INITIAL, NOTE_MARK, WORDS_OF_ONE_LETTER, Block, Mark, counted
 from indexing.formats.plain_text import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -64,6 +64,7 @@ _NUMBER = re.compile(r"&#(0*+)([0-9]*+)")
 
 _AUTHOR = ("author", "dc.creator", "dcterms.creator")
 _MOST_AUTHORS = 20
+_LONGEST_ALT = 200  # characters, of a heading that is a picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class _PageReader(HTMLParser):
         self._is_signature = False  # that link
         self._is_raised = False  # that link
         self._initial = (0, "")  # how many pieces there were behind the last picture of a letter, and which
+        self._alt = ""  # of a picture in the block that is a heading
 
     def end_block(self) -> None:
         """Close the block that is being read, if there is any text in it."""
@@ -124,6 +126,8 @@ class _PageReader(HTMLParser):
         self._pieces.clear()
         self._link, self._initial, self._quotations = None, (0, ""), 0
         inside, self._inside, self._visible = tuple(self._inside), [], 0
+        alt, self._alt = self._alt, ""
+        text = alt if not text.strip() else text
         if text.isspace():
             return
         if not self._preformatted:
@@ -196,6 +200,8 @@ class _PageReader(HTMLParser):
             self._pieces.append(" ")
             alt = normalise(dict(attributes).get("alt") or "") if tag == "img" and not self._left_out else ""
             self._initial = (len(self._pieces), alt) if _INITIAL.fullmatch(alt) else (0, "")
+            if alt and self._level and counted(Mark(0, 0, 1, alt[:_LONGEST_ALT])):
+                self._alt = alt
         if tag == "html":
             self.language = self.language or dict(attributes).get("lang") or dict(attributes).get("xml:lang")
         if tag == "meta":
