@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -70,8 +70,9 @@ def without_heads(pages: Sequence[Sequence[Line]], heads: Sequence[Line]) -> lis
 def printed_labels(pages: int, heads: Sequence[Line]) -> list[str | None] | None:
     """The number of each of the ``pages`` as their ``heads`` print it; None where none count on.
 
-    A page without a number, or with one that does not count on, counts from the one before it; where the
-    next page is numbered otherwise, from that. Pages before have None. No two pages print the same arabic
+    A page without a number, or with one that does not count on, counts from the one before it, up to the next
+    number; where the next page is numbered otherwise, from that. So pictures that are not counted have the
+    number of the page before them. Pages before have None. No two pages print the same arabic
     number: where these begin again, only the count that most pages are numbered by is followed.
     """
     found: dict[int, list[_Count]] = defaultdict(list)
@@ -101,7 +102,21 @@ def printed_labels(pages: int, heads: Sequence[Line]) -> list[str | None] | None
         following = None if page in counting else counting.get(page + 1)
         label = (following and following.label(page)) or (current and current.label(page))
         labels.append(label or None)
-    return labels
+    return _without_repeats(labels, counting)
+
+
+def _without_repeats(labels: Sequence[str | None], counting: Container[int]) -> list[str | None]:
+    """The labels, none of a page that is not ``counting`` greater than that of the next one that is."""
+    kept: list[str | None] = []
+    least: int | None = None  # arabic number of the pages behind
+    for page, label in reversed([*enumerate(labels)]):
+        number = int(label) if label and label.isdigit() else None
+        if page in counting:
+            least = number
+        elif number and least and number >= least:
+            label = str(least - 1) if least > 1 else None
+        kept.append(label)
+    return kept[::-1]
 
 
 def _edge_lines(page: Sequence[Line]) -> list[Line]:
