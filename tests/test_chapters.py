@@ -107,6 +107,12 @@ def titles(text: str) -> list[str]:
             ("Monday, March 3rd", "_Sunday, the 9th of March, 1871._", "Friday"),
             ["Monday, March 3rd", "Sunday, the 9th of March, 1871", "Friday"],
         ),
+        (("CHAPTER I[A]\n\nTHE WEIR[B]", "CHAPTER II"), ["CHAPTER I: THE WEIR", "CHAPTER II"]),
+        (
+            ("CHAPTER I\n\n[Illustration: A gull.]\n\nThe Weir", "CHAPTER II\n\n[Illustration]"),
+            ["CHAPTER I: The Weir", "CHAPTER II"],
+        ),
+        (("[Illustration: CHAPTER I.]", "[Illustration: CHAPTER II.]"), ["CHAPTER I", "CHAPTER II"]),
         (("CHAPITRE PREMIER", "CHAPITRE II"), ["CHAPITRE PREMIER", "CHAPITRE II"]),
         (("Erstes Kapitel", "Zweites Kapitel\nDas Wehr"), ["Erstes Kapitel", "Zweites Kapitel: Das Wehr"]),
         (("1. Kapitel", "2. Kapitel: Das Wehr"), ["1. Kapitel", "2. Kapitel: Das Wehr"]),
@@ -424,6 +430,17 @@ def test_a_chapter_behind_the_only_part_on_its_line_begins_with_the_line() -> No
     first, second = find_chapters(book("Volume 1 Chapter 1", PROSE, "Volume 1 Chapter 2", PROSE))
     assert (first.start, second.title) == (0, "Chapter 2")
     assert first.end == len(book("Volume 1 Chapter 1", PROSE))
+
+
+def test_a_list_of_contents_at_the_end_is_no_chapter() -> None:
+    text = book("CHAPTER I", PROSE, "CHAPTER II", PROSE, "CHAPTER III", PROSE, "THE END", "CONTENTS")
+    assert titles(
+        book(text, "CHAPTER I The Weir 1\n\nCHAPTER II The Mill 9\n\nCHAPTER III The Flood 20")
+    ) == [
+        "CHAPTER I",
+        "CHAPTER II",
+        "CHAPTER III",
+    ]
 
 
 def test_notes_after_the_story_are_no_part_of_its_last_chapter() -> None:

@@ -108,6 +108,7 @@ _LONGEST_TITLE = 250
 _FEWEST_WORDS, _TYPICAL_WORDS = 20, 100  # between headings of any word and a number
 _BEFORE_TITLE = " \t.:,;)]_|~\u2014\u2013-"
 _MARKS = ".:-\u2014\u2013)_|~"  # those that tell a title from the words of a sentence
+_PICTURE = re.compile(r"[^\S\n]*\[Illustration\b[^\]]{0,300}\]?(?=\n\n)")  # between a number and its title
 _DASH_BEHIND = re.compile(r"(?:(?<=\s)|^)[-\u2013\u2014]+$")
 
 
@@ -295,19 +296,26 @@ def _with_title(text: str, match: re.Match[str], level: int, kind: str, number: 
 
 def _title_below(text: str, end: int, bare: bool) -> tuple[str, int]:
     """The title that is a paragraph of its own under a heading that ends at ``end``, and its end."""
-    start = end
-    while start < len(text) and text[start] == "\n":
-        start += 1
+    start = _behind_blank(text, end)
+    picture = _PICTURE.match(text, start)
+    above = picture.end() if picture else end
+    start = _behind_blank(text, above)
     stop = paragraph_end(text, start)
     lines = text[start : min(stop, start + _LONGEST_TITLE + 1)].split("\n")
     title = " ".join(map(str.strip, lines))
-    if len(lines) > 2 or start - end > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
+    if len(lines) > 2 or start - above > 6 or not is_title(title) or _NOT_A_TITLE.match(title):
         return "", end
     others = (_BARE, NAMED, SLUG_LINE)
     # A title may begin with the pronoun below a numeral; "I The Weir" below CHAPTER ONE is its section.
     lines = lines[1:] if bare and _PRONOUN.match(lines[0]) else lines
     others_there = any(_is_counted(line) or any(other.match(line) for other in others) for line in lines)
     return ("", end) if others_there else (title, stop)
+
+
+def _behind_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] == "\n":
+        at += 1
+    return at
 
 
 def _has_title(heading: Heading) -> bool:

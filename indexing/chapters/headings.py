@@ -19,11 +19,11 @@ TITLE, FRONT, BACK, NOTES, SHOT = "title", "front matter", "back matter", "notes
 # Indentation, and what stands before a heading of a plain text: marks of emphasis, of Markdown, or a rule,
 # which where it is of dashes has to stand behind it, too, or it may be a list's or a speech's.
 EDGE = (
-    r"[^\S\n]*+(?:[_*=~\[\"\u201c]{0,2}+|[#*=~_+<]{1,80}+[^\S\n]*+"
+    r"[^\S\n]*+(?:\[Illustration: (?=[^\n]*\]\s*$)|[_*=~\[\"\u201c]{0,2}+|[#*=~_+<]{1,80}+[^\S\n]*+"
     r"|[-\u2013\u2014]{1,80}+[^\S\n]*+(?=[^\n]{1,200}[-\u2013\u2014][^\S\n]*$))"
 )
 _RULE = re.compile(r"(?:[^\S\n]*+[-=_*~#+\u2013\u2014\u2500]){3,80}+[^\S\n]*+$", re.M)
-_FOOTNOTE = re.compile(r"(?<!\s)\s*+[\[(](?:\d+|\*)[\])]$")
+_FOOTNOTE = re.compile(r"(?<!\s)\s*+(?:[\[(](?:\d+|\*)[\])]|\[[A-Z]\])$")
 _PAGE_NUMBER = re.compile(r"(?<![\s.])(?=\s\s|\t|\s?\.\s?\.)[\s.]++\d+$")
 _LONGEST_LINE = 100
 

@@ -16,6 +16,7 @@ from indexing.chapters.set_apart import dated_entries, titles_set_apart
 from indexing.chapters.titles import ContentsList, find_contents, lines_in_capitals, listed_titles
 
 _LONGEST_ENTRY = 12  # words between two lines of a list of contents
+_LONGEST_END = 100  # words behind a list of contents that is the last of a book
 _LONGEST_LEAD = 60  # words (an epigraph, a place and a time) that a part may have before its first chapter
 
 
@@ -91,6 +92,9 @@ def drop_contents(text: str, headings: list[Heading], contents: ContentsList | N
         if len(run) < 3 or max(kinds.values()) < 2:
             kept += [each for each in run if each.number or each.start not in listed or not later[each.key]]
             continue
+        told = {heading.key for heading in kept}
+        if all(each.key in told for each in run) and len(text[run[-1].end :].split()) <= _LONGEST_END:
+            continue  # a list at the end
         # The run may end with the first headings of the book itself.
         last = len(run) - 1
         if later[run[last].key] and run[last].number != 1:
