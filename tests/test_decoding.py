@@ -40,6 +40,30 @@ def test_the_declared_encoding_is_believed_where_it_decodes() -> None:
     assert decode(ENGLISH.encode(), "a book", "ISO-8859-1") == ENGLISH
 
 
+@pytest.mark.parametrize("taken_for", ["latin-1", "windows-1252"])
+def test_utf_8_that_was_taken_for_a_western_encoding_is_read_as_it_was(taken_for: str) -> None:
+    taken = "".join(
+        bytes([byte]).decode("latin-1" if taken_for == "latin-1" or byte == 0x9D else "cp1252")
+        for byte in ENGLISH.encode()
+    )
+    assert decode(taken.encode(), "a book") == ENGLISH
+    assert decode(taken.replace("\u20ac\x9d", "\u20ac").encode(), "a book") == ENGLISH
+    once = "The gull \u00e2\u20ac\u2122 is a mark; na\u00efve \u00c4\u201c caf\u00e9s."
+    assert decode(once.encode(), "a book") == once
+
+
+def test_quotation_marks_that_are_control_characters_are_not_lost() -> None:
+    taken = ENGLISH.encode("cp1252").decode("latin-1")
+    assert normalise(decode(taken.encode(), "a book")) == ENGLISH.strip()
+    assert normalise("The gull\x85 \x93sat\x94") == "The gull\u2026 \u201csat\u201d"
+    assert normalise("The gull\x85sat") == "The gull\nsat"
+
+
+def test_text_of_old_macs_is_known_by_its_apostrophes() -> None:
+    assert decode(ENGLISH.encode("mac_roman"), "a book") == ENGLISH
+    assert decode(ENGLISH.encode("mac_roman"), "a book", "ISO-8859-1") == ENGLISH
+
+
 def test_a_byte_that_windows_1252_lacks_costs_nothing_but_itself() -> None:
     assert decode(b"caf\xe9 " * 20 + b"\x81", "a book") == "caf\u00e9 " * 20 + "\ufffd"
     pasted = ENGLISH.encode("cp1252") + "\u201d".encode()

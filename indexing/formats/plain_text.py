@@ -8,6 +8,7 @@ import unicodedata
 
 from indexing.errors import SourceError
 from indexing.formats.media_type import WANTED
+from indexing.formats.mojibake import utf8_again, without_controls
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -35,6 +36,8 @@ _NO_TEXT = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
 )
+_FEWEST_MACS = 3
+_MAC_APOSTROPHE = re.compile(rb"[a-z]\xd5[a-z]")
 _LIGATURE = re.compile("[\ufb00-\ufb06]")  # of the letters f, i, l, s and t, which words are not spelled with
 _MOST_MARKS = 30  # that the text of any language sets on one letter (Unicode Standard Annex 15, section 13)
 _LINE_SPACE = re.compile(r"(?<![^\S\n])[^\S\n]++(?=\n)")
@@ -59,12 +62,12 @@ _FEWEST_PARTED = 10  # words that are written as one elsewhere
 def decode(data: bytes, name: str, declared: str | None = None) -> str:
     """The text that ``data`` holds.
 
-    A byte order mark decides; else UTF-8 wherever it decodes; else the ``declared`` encoding, if it
-    does; else the western one-byte encoding, unless so many letters lie outside ASCII that
-    charset-normalizer's finding is worth more. ``name`` is the source, for the ``SourceError`` that
-    bytes which are no text raise.
+    A byte order mark decides; else UTF-8 wherever it decodes; else that of old Macs where apostrophes are so;
+    else the ``declared`` encoding, if it does; else the western one-byte encoding, unless so many letters lie
+    outside ASCII that charset-normalizer's finding is worth more. What was decoded wrongly before is mended
+    where it is UTF-8. ``name`` is the source, for the ``SourceError`` that bytes which are no text raise.
     """
-    text = _decode(data, declared)
+    text = utf8_again(_decode(data, declared))
     control = sum(map(text.count, map(chr, (*range(9), *range(14, 32), 0xFFFD))))
     if control > _MOST_CONTROL * len(text):
         raise SourceError(f"{name} holds binary data, not text; {WANTED}: convert it to one of these")
@@ -75,9 +78,10 @@ def normalise(text: str) -> str:
     """The final form of a text: ``\\n`` line ends, NFC, nothing invisible, no space at the end of a line.
 
     Control characters, soft hyphens, zero-width spaces, marks of direction, byte order marks and lone
-    surrogates are dropped; Latin ligatures become their letters. Normalising again changes nothing.
+    surrogates are dropped; Latin ligatures become their letters, and control characters that Windows has
+    marks for these. Normalising again changes nothing.
     """
-    text = _NO_TEXT.sub("", _LINE_END.sub("\n", text))
+    text = _NO_TEXT.sub("", _LINE_END.sub("\n", without_controls(text)))
     text = _LIGATURE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     text = unicodedata.normalize("NFC", _with_sorted_marks(text))
     return _LINE_SPACE.sub("", text).strip()
@@ -146,6 +150,8 @@ def _decode(data: bytes, declared: str | None) -> str:
         pass
     if (wide := _wide_encoding(data)) is not None:
         return data.decode(wide, "replace")
+    if len(_MAC_APOSTROPHE.findall(data)) >= _FEWEST_MACS and b"\x92" not in data:
+        return data.decode("mac_roman")
     mended = _mend_utf8(data)
     if mended is not None:
         return mended
