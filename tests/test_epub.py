@@ -374,6 +374,23 @@ def test_an_element_whose_prefix_nothing_declares_is_passed_over() -> None:
     assert read(pack(files)).text == "First."
 
 
+def test_printed_pages_are_told_by_their_marks_where_the_book_has_no_list_of_them() -> None:
+    first = (
+        '<div role="doc-pagebreak" aria-label="Page xi"/><p>The gull</p>'
+        '<p>sat<span epub:type="pagebreak" title="1"/> here.</p>'
+    )
+    second = '<p><a class="pagenum" id="Page_2">[Pg 2]</a>The weir.</p>'
+    files = {"OPS/text/a.xhtml": page(first), "OPS/text/b.xhtml": page(second)}
+    book = read(pack({**files, "OPS/package.opf": package(["a", "b"])}))
+    assert book.text == "The gull\n\nsat here.\n\nThe weir."
+    assert [(one.label, book.text[one.start :].split()[0]) for one in book.pages] == [
+        ("xi", "The"),
+        ("1", "here."),
+        ("2", "The"),
+    ]
+    assert read(pack({"OPS/text/b.xhtml": page(second * 2), "OPS/package.opf": package(["b"])})).pages == ()
+
+
 NAV_PAGES = (
     '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>'
     '<nav epub:type="page-list"><ol><li><a href="text/a.xhtml#p9">9</a></li><li><a href="text/a.xhtml#p10">10'

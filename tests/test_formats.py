@@ -243,6 +243,19 @@ def test_a_title_page_is_no_chapter_and_the_authors_that_a_page_states_are_the_b
     assert book.author == "Anse Vell, Wilm Orr"
 
 
+def test_a_page_of_printed_pages_cites_them() -> None:
+    mark = '<span class="pagenum"><a name="Page_{0}" id="Page_{0}">[Pg {0}]</a></span>'
+    head = f"<h2>{mark.format(7)}The Weir</h2><p>The gull {mark.format(8)}sat.</p>"
+    book = read("gull.html", f"{head}{mark.format(9)}<p>{PROSE}</p>")
+    assert [(one.label, book.text[one.start :].split()[0]) for one in book.pages] == [
+        ("7", "The"),
+        ("8", "sat."),
+        ("9", PROSE.split()[0]),
+    ]
+    misread = f"{mark.format(8)}<p>a</p>{mark.format(7)}<p>b</p>"
+    assert read("gull.html", misread).pages == read("gull.html", '<p id="page1">a</p>').pages == ()
+
+
 @pytest.mark.parametrize(
     "head",
     [

@@ -17,7 +17,7 @@ from indexing.formats.epub_navigation import (
     pages_of,
     resolve,
 )
-from indexing.formats.markup import Document
+from indexing.formats.markup import Document, printed_pages
 from indexing.formats.spine import Spine
 
 _DOCUMENTS = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
@@ -67,7 +67,7 @@ def read_epub(data: bytes, name: str) -> Document:
         title,
         author,
         contents,
-        pages_of(navigation, numbers, content),
+        pages_of(navigation, numbers, content) or printed_pages(content),
         first_text(package.iter("language")),
         tuple(spine.left_out(content, contents, title, author)),
         _cover(archive, package, folder, items),

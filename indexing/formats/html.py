@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from indexing.formats.archive import listed
-from indexing.formats.markup import BEFORE_INITIAL, NOTE_MARK, WORDS_OF_ONE_LETTER, Block, Mark, counted
+from indexing.formats.markup import (
+    BEFORE_INITIAL,
+    NOTE_MARK,
+    PAGE_ANCHOR,
+    WORDS_OF_ONE_LETTER,
+    Block,
+    Mark,
+    counted,
+)
 from indexing.formats.plain_text import decode, normalise
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -38,6 +46,8 @@ _NOTE_LINKS = frozenset(
 )
 # Numbers of printed pages amid a sentence, as Project Gutenberg, the TEI and EPUB mark them.
 _PAGE_NUMBERS = frozenset(["pagenum", "pageno", "pagenumber", "page-number", "pagebreak", "doc-pagebreak"])
+_PAGE_ID = re.compile(r"page_?(\d{1,4}|[ivxlc]{1,8})", re.I)
+_PAGE_LABEL = re.compile(r"(?:page )?(\d{1,4}|[ivxlc]{1,8})\.?", re.I)
 _PAGE_HEADS = ("header", "footer")  # titles that LibreOffice gives them
 # The first letter of a chapter is often a picture, whose ``alt`` says which.
 _INITIAL = re.compile(rf"{BEFORE_INITIAL}[^\W\d_]")
@@ -210,6 +220,8 @@ class _PageReader(HTMLParser):
                 self.authors.append(stated.get("content") or "")
         else:
             ids = [value for key, value in attributes if key in ("id", "name") and value]
+            if (label := _page_label(ids, attributes)) is not None:
+                ids.append(f"{PAGE_ANCHOR}{label}")
             self._anchors += ids
             if self._visible:
                 self._inside += [(id, self._visible) for id in ids]
@@ -255,6 +267,15 @@ class _PageReader(HTMLParser):
         self.end_block()
         self._level = 0
         self._preformatted = self._preformatted and tag != "pre"
+
+
+def _page_label(ids: list[str], attributes: list[tuple[str, str | None]]) -> str | None:
+    """The number of the printed page that an element says begins there, by its title or by its id."""
+    if _is_any_of(_PAGE_NUMBERS, attributes):
+        stated = dict(attributes)
+        if named := _PAGE_LABEL.fullmatch((stated.get("title") or stated.get("aria-label") or "").strip()):
+            return named[1]
+    return next((found[1] for id in ids if (found := _PAGE_ID.fullmatch(id))), None)
 
 
 def _is_any_of(kinds: frozenset[str], attributes: list[tuple[str, str | None]]) -> bool:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from indexing.book import Chapter, LeftOut, Page
 from indexing.chapters.divisions import divisions
@@ -25,6 +25,8 @@ _NOT_A_CHAPTER = re.compile(
     re.I,
 )
 _LONGEST_TITLE = 250  # characters; the titles of what holds a chapter are repeated in the chapter's own
+PAGE_ANCHOR = "\0page "  # before a printed page's number, an anchor that no element's id can be
+_FEWEST_PAGES = 2
 NOTE_SIGN = r"[\[(]?(?:\d{1,3}|[*\u2020\u2021\xa7]{1,3})[\])]?"
 NOTE_MARK = re.compile(rf"\s*{NOTE_SIGN}\s*")  # what leads to a note
 # Before a first letter that is set large: a quotation mark.
@@ -132,6 +134,20 @@ def _with_notes_behind(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from notes
             notes.clear()
     yield from notes
+
+
+def printed_pages(content: MarkedText) -> tuple[Page, ...]:
+    """The pages that the anchors of a text say begin in it, in order; none where they do not count up."""
+    named = sorted(
+        (start, name.partition(PAGE_ANCHOR)[2])
+        for name, start in {**content.anchors, **content.inside}.items()
+        if PAGE_ANCHOR in name
+    )
+    numbers = [int(label) for _, label in named if label.isdecimal()]
+    counted_up = all(before < after for before, after in pairwise(numbers))
+    if len(numbers) < _FEWEST_PAGES or not counted_up:
+        return ()
+    return tuple({start: Page(label, start) for start, label in named}.values())  # the last of those at one
 
 
 def in_text(entries: Iterable[Mark], headings: Sequence[Mark]) -> tuple[Mark, ...]:

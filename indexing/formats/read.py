@@ -22,7 +22,7 @@ from indexing.formats.epub import read_epub
 from indexing.formats.fb2 import read_fb2
 from indexing.formats.html import read_page
 from indexing.formats.markdown import read_markdown
-from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters
+from indexing.formats.markup import Document, Mark, MarkedText, join, marked_chapters, printed_pages
 from indexing.formats.media_type import Media, media_of
 from indexing.formats.metadata import stated_author, stated_language, stated_title
 from indexing.formats.mobi import read_mobi
@@ -161,7 +161,8 @@ def _read(media: Media, data: bytes, name: str, charset: str | None) -> Document
             page = read_page(data, name, charset)
             content = join(page.blocks)
             title, author = gutenberg.title_and_author(_title_of(page.title, content))
-            return Document(content, title, page.author or author, language=page.language)
+            author = page.author or author
+            return Document(content, title, author, pages=printed_pages(content), language=page.language)
     text = normalise(decode(data, name, gutenberg.stated_encoding(data) or charset))
     if media is Media.MARKDOWN:
         return read_markdown(text, name)
