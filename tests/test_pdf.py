@@ -130,6 +130,14 @@ def test_roman_numerals_are_written_as_they_are_read() -> None:
     assert roman(1944) == "MCMXLIV"
 
 
+@pytest.mark.parametrize("begins", ["Once upon", "\u201cOnce upon", "ONCE UPON", "A gull upon", "I sat upon"])
+def test_a_raised_initial_is_a_part_of_its_word_however_far_before_it(begins: str) -> None:
+    text = f"{begins} a weir that a gull had sat on, and nobody had asked it for what, and for how long."
+    story = Manuscript((("The Weir", (text, text)), ("The Mill", (text, text))))
+    design = replace(DESIGNS[0], head="none", initial=2, raised=5)
+    assert read("gull.pdf", pdf(story, design)).text.split() == story.words
+
+
 def test_hyphens_of_line_ends_go_and_those_of_words_stay() -> None:
     text = (
         "The weigh-house stood. They weighed thirty-one sacks at the weigh-house remarkably well, "

@@ -15,7 +15,8 @@ from reportlab.pdfgen.canvas import Canvas
 class Design:
     """How a book looks; lengths in points. ``gap`` is between paragraphs, ``mirrored`` margins lie inside.
 
-    ``initial`` is how many lines the first letter of a chapter is high; ``raised`` ones stand on the first.
+    ``initial`` is how many lines the first letter of a chapter is high; ``raised`` ones stand on the first,
+    so many points before the rest of their word.
     """
 
     font: str = "Times-Roman"
@@ -33,7 +34,7 @@ class Design:
     heading_size: float = 16
     new_pages: bool = True
     initial: int = 1
-    raised: bool = False
+    raised: float | None = None
 
 
 DESIGNS = (
@@ -47,7 +48,7 @@ DESIGNS = (
     Design(initial=3, font="Helvetica", size=10, leading=13, indent=0, gap=7, outline=False),
     Design(initial=2, justified=False, outline=False),
     Design(initial=3, mirrored=True, head="chapter"),
-    Design(initial=2, raised=True, outline=False),
+    Design(initial=2, raised=0, outline=False),
 )
 
 
@@ -143,7 +144,9 @@ class _Typesetter:
         design = self.design
         lines: list[tuple[list[str], float]] = []
         cap = self.initial(text, initial) if initial > 1 else ""
-        beside = stringWidth(cap, design.font, self.initial_size(initial)) + (0 if design.raised else 2)
+        beside = stringWidth(cap, design.font, self.initial_size(initial)) + (
+            2 if design.raised is None else design.raised
+        )
         words, indent = text[len(cap) :].split(" "), beside if cap else design.indent
         current: list[str] = []
         while words:
@@ -156,7 +159,7 @@ class _Typesetter:
                 current.append(first)
                 words[0] = rest
             lines.append((current, indent))
-            current, indent = [], beside if cap and len(lines) < initial and not design.raised else 0.0
+            current, indent = [], beside if cap and len(lines) < initial and design.raised is None else 0.0
         for row, inside in lines:
             spare = self.measure - inside - self.wide(" ".join(row))
             space = spare / max(1, len(row) - 1) if design.justified else 0.0
@@ -172,7 +175,7 @@ class _Typesetter:
         """Draw the first letter of a paragraph, with the quotation mark before it."""
         cap = text[: 1 if text[0].isalpha() else 2]
         self.canvas.setFont(self.design.font, self.initial_size(lines))
-        below = 0 if self.design.raised else (lines - 1) * self.design.leading
+        below = 0 if self.design.raised is not None else (lines - 1) * self.design.leading
         self.canvas.drawString(self.left, self.y - below, cap)
         return cap
 

@@ -13,7 +13,7 @@ from indexing.book import Page
 from indexing.errors import SourceError
 from indexing.formats.archive import damaged
 from indexing.formats.initials import with_initials
-from indexing.formats.markup import Document
+from indexing.formats.markup import BEFORE_INITIAL, WORDS_OF_ONE_LETTER, Document
 from indexing.formats.page_layout import Bookmark, Line, lay_out
 from indexing.formats.plain_text import normalise
 from indexing.formats.running_heads import printed_labels, running_heads, without_heads
@@ -30,6 +30,10 @@ _HYPHENS = (_HYPHEN, 0xFFFE)
 _NOTE_MARK = re.compile(r"(?<=[^\s\d]) ?(\d{1,3})(?!\w)")
 _ABOVE = 0.15  # of the height of the letter before it
 _TALLER = 1.5  # times the rest of its line; an initial that stands up from it
+# What may be between it and its word, where it is no word itself.
+_APART_FROM_INITIAL = re.compile(
+    rf"({BEFORE_INITIAL}(?![{''.join(WORDS_OF_ONE_LETTER)}])[^\W\d_]) (?=[^\W\d_]{{2}})(?![^\W\d_a-z][a-z])"
+)
 _REASON = re.compile(r"\(PDFium: ([^()]+)\)")
 _PDFIUM = threading.Lock()  # it is not safe for threads
 
@@ -126,7 +130,10 @@ def _lines(page: Any, number: int) -> Iterator[Line]:
             return
         first, middle, last = (box_at(visible[at]) for at in (0, len(visible) // 2, -1))
         rest = max(middle, last, key=lambda box: box.top - box.bottom)
-        high = rest if first.top - first.bottom >= _TALLER * (rest.top - rest.bottom) else first
+        high = first
+        if first.top - first.bottom >= _TALLER * (rest.top - rest.bottom):
+            apart = _APART_FROM_INITIAL.match(text)
+            high, text = rest, f"{apart[1]}{text[apart.end() :]}" if apart else text
         yield Line(text, number, first.left, max(last.right, first.left), high.top, high.bottom, hyphen)
 
     for at in range(page.count_chars()):
