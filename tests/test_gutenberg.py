@@ -105,6 +105,10 @@ def test_a_stated_title_may_go_over_two_lines() -> None:
         ("CHAPTER 1\n\nIt rained.", None),
         ("PROLOGUE\n\nIt rained.", None),
         ("II\n\nIt rained.", None),
+        ("Anse Quill\n12 Weir Lane\n\nAbout 90,000 words\n\nThe Gull\n\nby Anse Quill", "The Gull"),
+        ("Dashes; quick pass; checked; spelt\n\nTHE GULL\n\nby Anse Quill", "THE GULL"),
+        ("1871\n\nA Novel by Anse Quill", "1871"),
+        ("The Gull; or, the Weir; a Tale\n\nby Anse Quill", "The Gull; or, the Weir; a Tale"),
         ("INT. A MILL - NIGHT\n\nIt rains.", None),
     ],
 )

@@ -69,6 +69,8 @@ _PAGE_TITLE = re.compile(
 )
 _FIRST_PAGE = 1500  # characters
 _RUNNING = re.compile(r"\b[^\W\d_A-Z]{4}")  # no word of a title that has capitals where titles have them
+_LENGTH = re.compile(r"(?:(?:about|approx\w*\.?|word count:?) )?[\d,]+ words\b", re.I)
+_DONE_TO_IT = 3  # semicolons
 _BESIDE_THE_TITLE = ("[", "Transcriber", "TRANSCRIBER", "Note:", "+--")
 _LONGEST_TITLE = 100
 _LONGEST_PAGE_TITLE = 300
@@ -138,12 +140,17 @@ def stated_encoding(data: bytes) -> str | None:
 def title_page(text: str) -> str | None:
     """The title on the first page of a book: what stands first, if it is in capitals or above ``by NAME``."""
     by = _BY_LINE.search(text, 0, _FIRST_PAGE)
+    author = author_on_title_page(text)
     paragraphs = re.split(r"\n\n+", text[: by.start()] if by else text[:_FIRST_PAGE])
     for paragraph in paragraphs:
         title = re.sub(r"\s+", " ", re.split(r",? by ", paragraph, maxsplit=1, flags=re.I)[0]).strip(
             " _*.,:;"
         )
         if paragraph.strip().startswith(_BESIDE_THE_TITLE) or not re.search(r"\w", title):
+            continue
+        # Above the title of a manuscript are its author's name and address, and how long it is; above that of
+        # an old file what was done to it.
+        if by and ((author and author in title) or _LENGTH.match(title) or title.count(";") >= _DONE_TO_IT):
             continue
         if (
             (numeral(title) and not by)
