@@ -13,7 +13,7 @@ from indexing.chapters.divisions import divisions
 from indexing.chapters.numerals import numeral
 from indexing.chapters.outline import find_chapters
 from indexing.formats.markup import Block, Mark, in_text, join, marked_chapters
-from indexing.formats.plain_text import normalise
+from indexing.formats.plain_text import normalise, with_blank_lines
 
 LINE = "The gull sat on the weir and watched the miller count his sacks of barley again."
 PROSE = "\n".join([LINE] * 9)  # 135 words
@@ -430,6 +430,18 @@ def test_a_chapter_behind_the_only_part_on_its_line_begins_with_the_line() -> No
     first, second = find_chapters(book("Volume 1 Chapter 1", PROSE, "Volume 1 Chapter 2", PROSE))
     assert (first.start, second.title) == (0, "Chapter 2")
     assert first.end == len(book("Volume 1 Chapter 1", PROSE))
+
+
+@pytest.mark.parametrize("heading", ["CHAPTER {}", "          CHAPTER {}\n          THE WEIR"])
+def test_paragraphs_that_only_their_first_lines_set_apart_are_paragraphs(heading: str) -> None:
+    paragraph = f"    {PROSE}"
+    text = "\n".join(line for number in ROMAN for line in (heading.format(number), paragraph, paragraph))
+    apart = with_blank_lines(text)
+    assert [title.partition(":")[0] for title in titles(apart)] == [f"CHAPTER {number}" for number in ROMAN]
+    assert apart.count(f"\n\n{paragraph}") == 2 * len(ROMAN)
+    assert apart.split() == text.split()
+    verses = text.replace(".\n    ", ",\n    ")
+    assert with_blank_lines(verses) == verses
 
 
 def test_a_list_of_contents_at_the_end_is_no_chapter() -> None:

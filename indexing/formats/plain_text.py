@@ -5,7 +5,10 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
+from indexing.chapters.divisions import divisions
 from indexing.errors import SourceError
 from indexing.formats.media_type import WANTED
 from indexing.formats.mojibake import utf8_again, without_controls
@@ -48,6 +51,8 @@ _LONGEST_WRAPPED = 200  # characters
 _LONGEST_VERSE = 100
 _MOST_BLANK = 0.05
 _MOST_ENDED = 0.8
+_FEWEST_INDENTED, _MOST_INDENTED = 0.03, 0.5  # of the lines, where indented ones begin paragraphs
+_LONGEST_HEADING = 60  # characters
 _LINE_STOP = re.compile("[.!?:\u2026\u2014][\"'\u2019\u201d)*_]*$")
 _STOP_WITHIN = 5  # characters of a line's end
 _FEWEST_LINES = 10
@@ -88,7 +93,10 @@ def normalise(text: str) -> str:
 
 
 def with_blank_lines(text: str) -> str:
-    """A normalised text, its paragraphs a blank line apart where each is one line, as Word saves them."""
+    """A normalised text, its paragraphs a blank line apart where each is one line, as Word saves them.
+
+    So they are, and headings that count, where each begins with a line that is indented as the others are.
+    """
     lines = text.split("\n")
     written = [line for line in lines if line]
     if len(written) < _FEWEST_LINES or len(lines) - len(written) > _MOST_BLANK * len(lines):
@@ -96,7 +104,27 @@ def with_blank_lines(text: str) -> str:
     long = sorted(map(len, written))[-len(written) // 10]
     ended = sum(_LINE_STOP.search(line[-_STOP_WITHIN:]) is not None for line in written)
     is_one_each = long > _LONGEST_WRAPPED or (long > _LONGEST_VERSE and ended >= _MOST_ENDED * len(written))
-    return "\n\n".join(written) if is_one_each else text
+    return "\n\n".join(written) if is_one_each else _with_indents_apart(text, lines)
+
+
+def _with_indents_apart(text: str, lines: Sequence[str]) -> str:
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    if not any(indents):
+        return text
+    short = ((at, line.strip()) for at, line in enumerate(lines) if len(line.strip()) <= _LONGEST_HEADING)
+    headings = {at for at, line in short if line.isupper() or (not line[:1].islower() and divisions(line))}
+    counts = Counter(indent for at, indent in enumerate(indents) if indent and at not in headings)
+    usual, times = max(counts.items(), key=lambda each: each[1], default=(0, 0))
+    if not _FEWEST_INDENTED * len(lines) <= times <= _MOST_INDENTED * len(lines):
+        return text
+    first = [at for at, indent in enumerate(indents) if at and indent == usual]
+    ended = sum(
+        at - 1 in headings or _LINE_STOP.search(lines[at - 1][-_STOP_WITHIN:]) is not None for at in first
+    )
+    if ended < _MOST_ENDED * times:
+        return text
+    begin = {*first, *headings, *(at + 1 for at in headings)} - {0}
+    return "\n".join(f"\n{line}" if at in begin else line for at, line in enumerate(lines))
 
 
 def with_whole_words(text: str) -> str:
