@@ -185,7 +185,7 @@ def _is_last_name(match: re.Match[str], text: str) -> bool:
 
 def _owner_in_s(text: str, match: re.Match[str]) -> str:
     """What is matched, with an apostrophe where it is a name of the text: "James father"."""
-    spelled = _names_in_lower_case(text).proper.get(match["name"].lower())
+    spelled = _vocabulary(text).proper.get(match["name"].lower())
     return match[0] if spelled is None else f"{spelled if match['name'].islower() else match['name']}'"
 
 
