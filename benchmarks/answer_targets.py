@@ -77,7 +77,7 @@ def _link(words: str, heading: str) -> str:
 _CLAUSE = _link("another clause of the passage is taken, most of all", "where-it-goes-wrong")
 _FOUND = _link("what else was tried finds no more", "what-each-idea-gave")
 _SURE = _link("novels are believed too often, other domains too seldom", "how-sure-it-is")
-_FITTED = _link("the large selector was fitted to passages found less well than now", "how-sure-it-is")
+_FITTED = _link("one book was asked with the large selector of before", "how-sure-it-is")
 _NATURAL = _link("the small ones misread it, the large ones do not find it", "natural-questions-about-novels")
 _COMMON = _link(
     "what gives a question away is words and names that are not the book's", "what-the-book-does-not-answer"
