@@ -71,9 +71,8 @@ def score_candidates(
     as ``kept.add``.
     """
     # All tales make one book, whichever of them are still asked about; a run that goes on needs few books.
-    found_in = [(book_of(one), one) if where in (STORIES, NOVELS) else None for where, one, _ in questions]
-    still = {one[0] for one in found_in[len(kept.scored) :] if one}
-    books = [book for book in books_to_search([one[1] for one in found_in if one]) if book.id in still]
+    still = {book_of(document) for document in _searched(questions[len(kept.scored) :])}
+    books = [book for book in books_to_search(_searched(questions)) if book.id in still]
     store = IndexStore(kept.books)
     retrievers: dict[str, RerankRetriever] = {}
     for done, book in enumerate(books, 1):
@@ -97,6 +96,11 @@ def score_candidates(
         tell("reading", done, len(questions))
         kept.add(scored, last=done == len(questions))
     return kept.scored
+
+
+def _searched(questions: QuestionsToRead) -> list[Document]:
+    """The documents in whose books passages are found, one for each question that needs them."""
+    return [document for where, document, _ in questions if where in (STORIES, NOVELS)]
 
 
 def questions_to_read(corpus: Corpus, most: int = MOST, seed: int = SEED) -> QuestionsToRead:
