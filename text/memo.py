@@ -8,9 +8,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-SHORTEST = (
-    2_000  # characters of a text: what a shorter one says, such as a title, takes no time to find again
-)
+# Characters of a text: what a shorter one says, such as a title, takes no time to find again.
+SHORTEST = 2_000
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,10 +7,10 @@ import re
 _UNDEFINED = (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 # What Windows-1252 has where Unicode has control characters: quotation marks and dashes of texts that were
 # taken for Latin-1 once.
-OF_WINDOWS = {code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in _UNDEFINED}
+_OF_WINDOWS = {code: bytes([code]).decode("cp1252") for code in range(0x80, 0xA0) if code not in _UNDEFINED}
 _ELLIPSIS = 0x85  # also a line's end
-_CONTROLS = re.compile(f"[{''.join(map(chr, OF_WINDOWS.keys() - {_ELLIPSIS}))}]")
-_NEXT = f"[{re.escape(''.join((*map(chr, range(0x80, 0xC0)), *OF_WINDOWS.values())))}]"
+_CONTROLS = re.compile(f"[{''.join(map(chr, _OF_WINDOWS.keys() - {_ELLIPSIS}))}]")
+_NEXT = f"[{re.escape(''.join((*map(chr, range(0x80, 0xC0)), *_OF_WINDOWS.values())))}]"
 # UTF-8 that was taken for Windows-1252 or Latin-1: a first byte and those that go on, as their letters. Of a
 # closing quotation mark the last byte is no letter, and may be gone.
 _QUOTE = "\xe2\u20ac"
@@ -21,7 +21,7 @@ _MOST_OTHERS = 0.2  # times as many characters outside ASCII
 
 def without_controls(text: str) -> str:
     """The text with the marks that Windows-1252 has for its control characters, if there are such."""
-    return text.translate(OF_WINDOWS) if _CONTROLS.search(text) else text
+    return text.translate(_OF_WINDOWS) if _CONTROLS.search(text) else text
 
 
 def utf8_again(text: str) -> str:
